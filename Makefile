@@ -1,0 +1,42 @@
+# Two commands do everything on a fresh machine: make demo, make test.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
+WORKERS ?= 2
+
+.PHONY: demo test test-all lint bench docs clean
+
+demo: $(VENV)/.ready
+	$(BIN)/shuffledp account --eps0 2 --n 100000 --delta 1e-6 --plot demo.png
+	@echo "Picture: demo.png"
+
+test: lint
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-all: lint
+	$(BIN)/python -m pytest -n $(WORKERS) -m "slow or not slow"
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check src tests bench docs
+	$(BIN)/ruff format --check src tests bench docs
+	$(BIN)/mypy
+
+bench: $(VENV)/.ready
+	$(BIN)/python bench/accounting.py
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "Site: build/docs/index.html"
+
+clean:
+	rm -rf $(VENV) build demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt -e '.[plot,test]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.ready
+	$(PIP) install -c constraints.txt -e '.[docs]'
+	@touch $@

@@ -1,0 +1,16 @@
+"""Theorems: one family per file, each registered with its labels and its curve."""
+
+from shuffledp.bounds import approximate, clones, datasets, published
+from shuffledp.bounds.theorem import Bound, Refutation, Theorem, all_bounds, get_bound
+
+__all__ = [
+    "Bound",
+    "Refutation",
+    "Theorem",
+    "all_bounds",
+    "approximate",
+    "clones",
+    "datasets",
+    "get_bound",
+    "published",
+]

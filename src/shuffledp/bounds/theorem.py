@@ -1,0 +1,101 @@
+"""The theorem registry: what each bound says, where it holds, who showed or refuted it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from shuffledp.curves import Curve
+from shuffledp.errors import UnknownTheoremError
+from shuffledp.labels import Direction, Status
+from shuffledp.randomizers import LDP
+
+CurveFor = Callable[[LDP, int], Curve]
+_F = TypeVar("_F", bound=CurveFor)
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """A data set that leaks more than the theorem allows."""
+
+    dataset: str
+    """In words."""
+    witness: str
+    """Theorem id whose exact value for that data set exceeds the claim."""
+    parameters: Mapping[str, float]
+    """eps0, n and the question (epsilon, delta, order or alpha)."""
+    claimed: float
+    leaked: float
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """One published or own result."""
+
+    id: str
+    citation: str
+    statement: str
+    validity: str
+    status: Status
+    direction: Direction
+    proof: str | None = None
+    """File in docs/ holding the proof or the derivation from a proven pair."""
+    refutation: Refutation | None = None
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        result: dict[str, Any] = {
+            "id": self.id,
+            "citation": self.citation,
+            "statement": self.statement,
+            "validity": self.validity,
+            "status": self.status.value,
+            "direction": self.direction.value,
+            "proof": self.proof,
+            "note": self.note,
+            "refutation": None,
+        }
+        if self.refutation is not None:
+            result["refutation"] = {
+                "dataset": self.refutation.dataset,
+                "parameters": dict(self.refutation.parameters),
+                "claimed": self.refutation.claimed,
+                "leaked": self.refutation.leaked,
+            }
+        return result
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A theorem with the function that turns (randomizer, n) into its curve."""
+
+    theorem: Theorem
+    curve: CurveFor
+
+
+_BOUNDS: dict[str, Bound] = {}
+
+
+def bound(theorem: Theorem) -> Callable[[_F], _F]:
+    """Register the decorated function as the implementation of ``theorem``."""
+
+    def register(function: _F) -> _F:
+        _BOUNDS[theorem.id] = Bound(theorem, function)
+        return function
+
+    return register
+
+
+def all_bounds() -> list[Bound]:
+    """Every registered bound, in order of registration."""
+    return list(_BOUNDS.values())
+
+
+def get_bound(theorem_id: str) -> Bound:
+    """The bound of that theorem id."""
+    try:
+        return _BOUNDS[theorem_id]
+    except KeyError:
+        raise UnknownTheoremError(theorem_id, sorted(_BOUNDS)) from None

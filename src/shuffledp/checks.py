@@ -1,0 +1,58 @@
+"""Validation of numbers, with one message shape."""
+
+from __future__ import annotations
+
+import math
+import numbers
+
+from shuffledp.errors import ParameterError
+
+
+def real(name: str, value: object, condition: str, low: float, high: float) -> float:
+    """A finite real number strictly between low and high."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ParameterError(name, condition, value)
+    number = float(value)
+    if not (math.isfinite(number) and low < number < high):
+        raise ParameterError(name, condition, value)
+    return number
+
+
+def positive(name: str, value: object) -> float:
+    """A finite number > 0."""
+    return real(name, value, "a finite number > 0", 0.0, math.inf)
+
+
+def non_negative(name: str, value: object) -> float:
+    """A finite number >= 0."""
+    if value == 0 and not isinstance(value, bool):
+        return 0.0
+    return real(name, value, "a finite number >= 0", 0.0, math.inf)
+
+
+def probability(name: str, value: object) -> float:
+    """A number strictly between 0 and 1."""
+    return real(name, value, "a number strictly between 0 and 1", 0.0, 1.0)
+
+
+def unit(name: str, value: object) -> float:
+    """A number in [0, 1]."""
+    if value in (0, 1) and not isinstance(value, bool):
+        return 1.0 if value else 0.0
+    return real(name, value, "a number in [0, 1]", 0.0, 1.0)
+
+
+def order(name: str, value: object) -> float:
+    """A Rényi order."""
+    return real(name, value, "a finite number > 1", 1.0, math.inf)
+
+
+def count(name: str, value: object) -> int:
+    """A positive integer; whole floats such as 1e6 are accepted, up to 1e12."""
+    condition = "an integer from 1 to 1e12"
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ParameterError(name, condition, value)
+    number = float(value)
+    if not math.isfinite(number) or number != math.floor(number) or not 1 <= number <= 1e12:
+        raise ParameterError(name, condition, value)
+    return int(number)

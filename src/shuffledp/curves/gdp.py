@@ -1,0 +1,67 @@
+"""Gaussian differential privacy: one number mu is the whole curve (Dong, Roth, Su 2022)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import ClassVar
+
+from shuffledp.curves.base import Curve
+
+_NORMAL = NormalDist()
+
+
+def _cdf(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2.0))
+
+
+def _mills(x: float) -> float:
+    """Upper normal tail over the density, accurate also where both underflow."""
+    if x < 25.0:
+        return _cdf(-x) * math.sqrt(2.0 * math.pi) * math.exp(0.5 * x * x)
+    fraction = x
+    for k in range(40, 0, -1):
+        fraction = x + k / fraction
+    return 1.0 / fraction
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """delta(epsilon) of two unit normals mu apart."""
+    high, low = epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu
+    if high < 0.0:
+        return max(_cdf(-high) - math.exp(min(epsilon, 700.0)) * _cdf(-low), 0.0)
+    density = math.exp(-0.5 * high * high) / math.sqrt(2.0 * math.pi)
+    return max(density * (_mills(high) - _mills(low)), 0.0)
+
+
+@dataclass(frozen=True)
+class GDPCurve(Curve):
+    """mu-GDP."""
+
+    mu: float
+    kind: ClassVar[str] = "GDP"
+
+    def delta(self, epsilon: float) -> float:
+        return gaussian_delta(self.mu, epsilon)
+
+    def epsilon(self, delta: float) -> float:
+        low, high = 0.0, max(self.mu, 1e-12)
+        if self.delta(0.0) <= delta:
+            return 0.0
+        while self.delta(high) > delta:
+            low, high = high, 2.0 * high
+        for _ in range(100):
+            middle = 0.5 * (low + high)
+            if middle in (low, high):
+                break
+            low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
+        return high
+
+    def renyi(self, order: float) -> float:
+        return 0.5 * self.mu * self.mu * order
+
+    def tradeoff(self, alpha: float) -> float:
+        if alpha <= 0.0 or alpha >= 1.0:
+            return 1.0 - alpha
+        return _cdf(_NORMAL.inv_cdf(1.0 - alpha) - self.mu)

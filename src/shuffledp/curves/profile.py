@@ -1,0 +1,82 @@
+"""Curves known through their privacy profile delta(eps)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shuffledp.curves.base import Curve
+from shuffledp.curves.convert import Profile, renyi_from_profile, tradeoff_from_profile
+from shuffledp.labels import Direction
+from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
+from shuffledp.numerics.search import invert_decreasing
+
+
+@dataclass(frozen=True)
+class ProfileCurve(Curve):
+    """``forward`` encloses H(P||Q), ``reverse`` H(Q||P) where it differs; both vanish from ``top``.
+
+    ``direction`` says which end of the enclosures to answer with: UPPER for a bound on every pair
+    of data sets, LOWER for one concrete pair. ``exact_renyi`` is the pair's own divergence, the
+    larger of both directions, where it is known better than through the profile.
+    """
+
+    forward: Profile
+    top: float
+    direction: Direction = Direction.UPPER
+    reverse: Profile | None = None
+    exact_renyi: Callable[[float], float] | None = None
+    guess: Callable[[float], float] | None = None
+    kind: ClassVar[str] = "profile"
+
+    def enclose(self, epsilon: float, width: float = FINE) -> Enclosure:
+        """The larger of both directions."""
+        if epsilon >= self.top:
+            return Enclosure(0.0, 0.0)
+        value = self.forward(epsilon, width)
+        if self.reverse is None:
+            return value
+        other = self.reverse(epsilon, width)
+        return Enclosure(max(value.lower, other.lower), max(value.upper, other.upper))
+
+    def _end(self, value: Enclosure) -> float:
+        return value.upper if self.direction is Direction.UPPER else value.lower
+
+    def delta(self, epsilon: float) -> float:
+        return self._end(self.enclose(epsilon))
+
+    def epsilon(self, delta: float) -> float:
+        return self._end(self.enclose_epsilon(delta))
+
+    def enclose_epsilon(self, delta: float) -> Enclosure:
+        """Enclosure of the pair's own epsilon(delta); only the lower end is sought for LOWER curves."""
+        return invert_decreasing(
+            lambda x: self.enclose(x, SEARCH),
+            lambda x: self.enclose(x, QUICK),
+            delta,
+            self.top,
+            self.guess(delta) if self.guess is not None else None,
+            lower_only=self.direction is Direction.LOWER,
+        )
+
+    def renyi(self, order: float) -> float:
+        if self.exact_renyi is not None:
+            return self.exact_renyi(order)
+        if self.direction is not Direction.UPPER:
+            raise self._cannot("renyi")
+        reverse = self.reverse or self.forward
+        value = renyi_from_profile(reverse, self.forward, order, self.top)
+        if self.reverse is None:
+            return value
+        return max(value, renyi_from_profile(self.forward, reverse, order, self.top))
+
+    def tradeoff(self, alpha: float) -> float:
+        reverse = self.reverse or self.forward
+        values = [tradeoff_from_profile(reverse, self.forward, alpha, self.top)]
+        if self.reverse is not None:
+            values.append(tradeoff_from_profile(self.forward, reverse, alpha, self.top))
+        # An upper bound on the loss is a trade-off below the truth, and conversely.
+        if self.direction is Direction.UPPER:
+            return min(value.lower for value in values)
+        return min(value.upper for value in values)

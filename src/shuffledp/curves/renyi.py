@@ -1,0 +1,78 @@
+"""Curves known through their Rényi divergences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from shuffledp.curves.base import Curve
+from shuffledp.curves.convert import tradeoff_from_profile
+from shuffledp.errors import ConversionError
+from shuffledp.numerics.enclosure import Enclosure
+
+_FAR = 60.0
+"""Slopes beyond exp(60) are not tried when a trade-off function is read off: still a bound."""
+
+
+def rdp_epsilon(order: float, divergence: float, delta: float) -> float:
+    """epsilon at delta from one Rényi divergence (Canonne, Kamath, Steinke 2020; paper 001, Lemma 2)."""
+    gain = math.log(1.0 / delta) + (order - 1.0) * math.log1p(-1.0 / order) - math.log(order)
+    return max(divergence + gain / (order - 1.0), 0.0)
+
+
+def rdp_delta(order: float, divergence: float, epsilon: float) -> float:
+    """delta at epsilon from one Rényi divergence: the same inequality solved for delta."""
+    exponent = (order - 1.0) * (divergence - epsilon + math.log1p(-1.0 / order)) - math.log(order)
+    return math.exp(min(exponent, 0.0))
+
+
+@dataclass(frozen=True)
+class RenyiCurve(Curve):
+    """Upper bounds ``divergence(order)``; ``integer_orders`` where the theorem says integer >= 2."""
+
+    divergence: Callable[[float], float]
+    integer_orders: bool = False
+    kind: ClassVar[str] = "Rényi"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "divergence", lru_cache(maxsize=None)(self.divergence))
+
+    def renyi(self, order: float) -> float:
+        if self.integer_orders and (order != math.floor(order) or order < 2.0):
+            raise ConversionError(f"This Rényi bound holds for integer orders >= 2. Got {order}.")
+        return self.divergence(order)
+
+    def epsilon(self, delta: float) -> float:
+        return self._best(lambda order, value: rdp_epsilon(order, value, delta))
+
+    def delta(self, epsilon: float) -> float:
+        return self._best(lambda order, value: rdp_delta(order, value, epsilon))
+
+    def tradeoff(self, alpha: float) -> float:
+        def profile(epsilon: float, _width: float) -> Enclosure:
+            value = self.delta(epsilon)
+            return Enclosure(value, value)
+
+        return tradeoff_from_profile(profile, profile, alpha, top=_FAR).lower
+
+    def _best(self, answer: Callable[[float, float], float]) -> float:
+        """Smallest answer over a grid of orders, refined around the best one."""
+        scored = [(answer(order, self.divergence(order)), order) for order in self._grid()]
+        best, at = min(scored)
+        if self.integer_orders:
+            around: list[float] = [
+                float(k) for k in range(max(2, int(at * 0.9)), int(at * 1.1) + 2)
+            ]
+            around = around[:: max(1, len(around) // 200)]
+        else:
+            around = [1.0 + (at - 1.0) * 1.01**k for k in range(-20, 21)]
+        return min(best, *(answer(order, self.divergence(order)) for order in around))
+
+    def _grid(self) -> Iterator[float]:
+        if self.integer_orders:
+            yield from sorted({round(2.0 * 1.12**k) for k in range(80)})
+        else:
+            yield from (1.0 + 1e-3 * 1.25**k for k in range(100))

@@ -1,0 +1,57 @@
+"""Every error this package raises on purpose.
+
+ShuffleDPError
+├── ParameterError      a parameter is out of its domain (also a ValueError)
+├── RegimeError         a theorem is asked outside its validity (also a ValueError)
+├── UnknownTheoremError no such id in the registry (also a KeyError)
+├── ConversionError     a curve cannot answer this question (also a ValueError)
+└── MissingExtraError   an optional dependency is not installed (also an ImportError)
+"""
+
+from __future__ import annotations
+
+
+class ShuffleDPError(Exception):
+    """Base of all deliberate errors; ``exit_code`` is what the command line returns."""
+
+    exit_code = 2
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class ParameterError(ShuffleDPError, ValueError):
+    """A parameter violates a stated condition."""
+
+    def __init__(self, parameter: str, condition: str, value: object) -> None:
+        self.parameter, self.condition, self.value = parameter, condition, value
+        super().__init__(f"The {parameter!r} parameter must be {condition}. Got {value!r} instead.")
+
+
+class RegimeError(ShuffleDPError, ValueError):
+    """A theorem does not hold, or says nothing, for these parameters."""
+
+    def __init__(self, theorem: str, condition: str, value: object) -> None:
+        self.theorem, self.condition, self.value = theorem, condition, value
+        super().__init__(f"Theorem {theorem!r} requires {condition}. Got {value}.")
+
+
+class UnknownTheoremError(ShuffleDPError, KeyError):
+    """No theorem of that id is registered."""
+
+    def __init__(self, theorem: str, known: list[str]) -> None:
+        self.theorem = theorem
+        super().__init__(
+            f"The 'theorem' parameter must be one of {', '.join(known)}. Got {theorem!r} instead."
+        )
+
+
+class ConversionError(ShuffleDPError, ValueError):
+    """The mathematics offers no way from this bound to that question."""
+
+
+class MissingExtraError(ShuffleDPError, ImportError):
+    """An optional dependency is missing."""
+
+    def __init__(self, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the extra {extra!r}: pip install 'shuffledp[{extra}]'.")

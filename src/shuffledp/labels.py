@@ -1,0 +1,133 @@
+"""What a number means: its status, its direction, the theorem behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """How far a number can be trusted, strongest first."""
+
+    PROVEN = "PROVEN"
+    """Worst case over all neighbouring data sets, by a proof we hold."""
+    FIXED_PAIR = "FIXED_PAIR"
+    """Exact or proven, but only for one stated pair of data sets."""
+    ASYMPTOTIC = "ASYMPTOTIC"
+    """Holds as n grows without bound; no error term."""
+    HEURISTIC = "HEURISTIC"
+    """Neither proven nor refuted."""
+    REFUTED = "REFUTED"
+    """Published as a bound, and a stated data set violates it."""
+
+
+class Direction(StrEnum):
+    """On which side of the true privacy loss a number lies."""
+
+    UPPER = "UPPER"
+    LOWER = "LOWER"
+    EXACT = "EXACT"
+    ESTIMATE = "ESTIMATE"
+
+
+def weakest(statuses: Iterable[Status]) -> Status:
+    """The label a combination of results deserves."""
+    ranked = list(Status)
+    return max(statuses, key=ranked.index)
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number with its labels. ``direction`` speaks of the privacy loss.
+
+    For the trade-off function, where less is worse, an UPPER bound on the loss is a number below
+    the true trade-off.
+    """
+
+    value: float
+    status: Status
+    direction: Direction
+    theorem: str
+    note: str = ""
+
+    def __float__(self) -> float:
+        return self.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "theorem": self.theorem,
+            "status": self.status.value,
+            "direction": self.direction.value,
+            "value": self.value,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The truth in the worst case lies between ``lower`` and ``upper``.
+
+    One end is guaranteed for every randomizer of the class and every data set; the other is what
+    a concrete data set leaks. ``guarantee`` is the former: the upper end of epsilon, delta and the
+    Rényi divergence, the lower end of the trade-off function.
+    """
+
+    quantity: str
+    lower_end: Value
+    upper_end: Value
+
+    def __post_init__(self) -> None:
+        if not self.lower_end.value <= self.upper_end.value:
+            raise ArithmeticError(
+                f"empty interval for {self.quantity}: {self.lower_end} above {self.upper_end}"
+            )
+
+    @property
+    def lower(self) -> float:
+        """The lower end."""
+        return self.lower_end.value
+
+    @property
+    def upper(self) -> float:
+        """The upper end."""
+        return self.upper_end.value
+
+    @property
+    def guarantee(self) -> Value:
+        """The end that holds for every data set."""
+        return self.lower_end if self.quantity == "tradeoff" else self.upper_end
+
+    @property
+    def status(self) -> Status:
+        """Status of the guarantee."""
+        return self.guarantee.status
+
+    @property
+    def theorem(self) -> str:
+        """Theorem id of the guarantee."""
+        return self.guarantee.theorem
+
+    def __contains__(self, value: float) -> bool:
+        return self.lower <= value <= self.upper
+
+    def __str__(self) -> str:
+        return (
+            f"{self.quantity} in [{self.lower:.6g}, {self.upper:.6g}]"
+            f" ({self.status.value} by {self.theorem}; leaked by {self._witness.theorem})"
+        )
+
+    @property
+    def _witness(self) -> Value:
+        return self.upper_end if self.quantity == "tradeoff" else self.lower_end
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "lower": self.lower,
+            "upper": self.upper,
+            "lower_end": self.lower_end.to_dict(),
+            "upper_end": self.upper_end.to_dict(),
+        }

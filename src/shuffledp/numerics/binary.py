@@ -1,0 +1,97 @@
+"""Certified sums over one binomial: what a data set of two-valued reports leaks.
+
+With N ~ Bin(n, p) reports of the symbol that favours the first hypothesis,
+
+    delta = (exp(log_scale) / n) E[ (N - threshold)+ ].
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shuffledp.numerics.binomial import Array, U, log_mass, tail_ratio
+from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.logs import log, log_convex_gap
+from shuffledp.numerics.window import first_groups, group_masses, quantile
+
+_SUMMED = 8192
+_GROUPS = 4096
+
+
+def binary_delta(n: int, p: float, q: float, log_scale: float, excess: float) -> Enclosure:
+    """Enclosure of delta; ``excess`` = threshold - n p >= 0, computed without cancellation."""
+    if excess >= n * q:
+        return Enclosure(0.0, 0.0)
+    trials = float(n)
+    t = min(math.floor(trials * p + excess), n - 1)
+    if math.sqrt(trials * p * q) < 150.0:
+        value, error, log_unit = _summed_excess(trials, p, q, t, excess)
+    else:
+        at = np.array([float(t)])
+        log_at, log_error = log_mass(at, trials, p, q)
+        log_unit = float(log_at[0])
+        ratio = float(tail_ratio(at, at - (trials - 1.0) * p, trials, p, q)[0])
+        value = (trials - t) * p - excess * ratio
+        error = (2e-12 + 128.0 * U * max(excess, 1.0)) * (trials - t) * p + 8.0 * U * trials * p
+        error += max(value, 0.0) * float(log_error[0])
+    factor = math.exp(min(log_unit + log_scale, 700.0)) / n
+    return Enclosure(
+        min(max(value - error, 0.0) * factor, 1.0),
+        min(max(value + error, 0.0) * factor + 1e-300, 1.0),
+    )
+
+
+def _summed_excess(
+    trials: float, p: float, q: float, t: int, excess: float
+) -> tuple[float, float, float]:
+    """E[(N - np - excess)+] term by term: value and error in a unit given by its logarithm."""
+    last = quantile(_depth(t + 1.0, trials, p, q), 1, trials, p, q)
+    k = np.arange(t + 1.0, max(last, t + 1.0) + 1.0)
+    log_values, errors = log_mass(k, trials, p, q)
+    unit = float(log_values.max())
+    mass = np.exp(log_values - unit)
+    value = float(np.sum(mass * np.maximum(k - trials * p - excess, 0.0)))
+    relative = float(errors.max()) + (len(k) + 64.0 + abs(unit)) * 4.0 * U + 1e-14
+    return value, relative * value + 8.0 * U * (trials * p + excess) * float(mass.sum()), unit
+
+
+def _depth(k: float, trials: float, p: float, q: float) -> float:
+    """A Chernoff exponent that leaves out less than 1e-15 of the tail beyond k."""
+    return 40.0 + math.log(trials) - float(log_mass(np.array([k]), trials, p, q)[0][0])
+
+
+def binary_renyi_lower(
+    n: int, p: float, q: float, on: tuple[float, float], off: tuple[float, float], order: float
+) -> float:
+    """Lower bound of the Rényi divergence when each report has the likelihoods on (p) or off (q).
+
+    ``on`` = (first, second) hypothesis' likelihood over the base law for the symbol of
+    probability p, ``off`` for the other symbol.
+    """
+    trials = float(n)
+    reach = 60.0 + (order - 1.0) * abs(math.log(on[0] / on[1]))
+    first = quantile(min(reach, 650.0), -1, trials, p, q)
+    last = quantile(min(reach, 650.0), 1, trials, p, q)
+    if last - first < _SUMMED:
+        starts = ends = np.arange(first, last + 1.0)
+    else:
+        starts, ends = first_groups(first, last, _GROUPS)
+    log_mass_low = log(group_masses(starts, ends, trials, p, q)[0])
+    centre = trials * p
+    log_gap = np.minimum(*(_log_gap(c, n, on, off, order) for c in (starts, ends)))
+    log_gap[(starts < centre) & (ends > centre)] = -math.inf
+    log_moment = float(np.logaddexp.reduce(log_mass_low + log_gap))
+    excess = max(log_moment, 0.0) + math.log1p(math.exp(-abs(log_moment)))
+    return max(excess / (order - 1.0) * (1.0 - 1e-11 - 256.0 * U * order / (order - 1.0)), 0.0)
+
+
+def _log_gap(
+    k: Array, n: int, on: tuple[float, float], off: tuple[float, float], order: float
+) -> Array:
+    """ln of s^order t^(1-order) - order s - (1-order) t at k of n reports on."""
+    share = k / n
+    s = on[0] * share + off[0] * (1.0 - share)
+    t = on[1] * share + off[1] * (1.0 - share)
+    return np.log(t) + log_convex_gap(np.log(s / t), order)

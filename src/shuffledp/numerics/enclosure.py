@@ -1,0 +1,25 @@
+"""A pair of numbers that holds the truth between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FINE, SEARCH, QUICK = 0.0, 3e-4, 0.05
+"""Relative widths to ask for: as narrow as offered, enough for a root, enough for a direction."""
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """lower <= truth <= upper, all numerical error included."""
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise ArithmeticError(f"empty enclosure: {self.lower!r} > {self.upper!r}")
+
+    @property
+    def width(self) -> float:
+        """Relative width, 0 for an exact value."""
+        return 0.0 if self.upper == self.lower else (self.upper - self.lower) / self.upper

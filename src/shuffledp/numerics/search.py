@@ -1,0 +1,133 @@
+"""Certified inversion of decreasing functions known through enclosures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from shuffledp.numerics.enclosure import Enclosure
+
+Function = Callable[[float], Enclosure]
+
+_FLOOR = -745.0
+_QUICK_TOLERANCE = 1e-3
+_SETTLED = 1e-13
+
+
+def invert_decreasing(
+    exact: Function,
+    quick: Function,
+    target: float,
+    top: float,
+    guess: float | None = None,
+    lower_only: bool = False,
+) -> Enclosure:
+    """Enclose the smallest x in [0, top] with f(x) <= target, f decreasing and f(top) <= target.
+
+    ``quick`` steers the search and may be wide; only ``exact`` certifies: at the returned upper
+    end f <= target, at the lower end f >= target (or the end is 0). ``lower_only`` leaves the
+    upper end at ``top``.
+    """
+    goal = math.log(target)
+    if quick(0.0).upper <= target:
+        return Enclosure(0.0, top if lower_only else 0.0)
+    half = _offset(quick(0.5 * top), goal)[0]
+    if half > 0.0:  # the root is near the top: search over v = -ln(top - x), where ln f is straight
+
+        def at(v: float) -> float:
+            return top - math.exp(-v)
+
+        low, high = -math.log(0.5 * top), 745.0
+        start, end = low + half, math.inf
+    else:
+
+        def at(v: float) -> float:
+            return v
+
+        low, high, end = 0.0, 0.5 * top, top
+        start = guess if guess is not None and 0.0 < guess < high else _halved(quick, goal, high)
+    v, slope, _ = _secant(
+        lambda v: quick(at(v)), goal, low, high, start, None, _QUICK_TOLERANCE, 60
+    )
+    v, slope, miss = _secant(lambda v: exact(at(v)), goal, low, high, v, slope, _SETTLED, 2)
+    step = 2.0 * miss / -slope
+    bottom = _push(lambda v: exact(at(v)).lower >= target, v, -step, low)
+    lower = at(bottom) if bottom > low or half > 0.0 else 0.0
+    if lower_only:
+        return Enclosure(lower, top)
+    peak = _push(lambda v: exact(at(v)).upper <= target, v, step, end)
+    return Enclosure(lower, at(peak) if math.isfinite(peak) else top)
+
+
+def _halved(f: Function, goal: float, high: float) -> float:
+    """A point within a factor 2 of the root, from above."""
+    x = high
+    while x > high * 1e-300 and _offset(f(0.5 * x), goal)[0] < 0.0:
+        x *= 0.5
+    return 0.75 * x
+
+
+def _offset(value: Enclosure, goal: float) -> tuple[float, float]:
+    """ln(f / target) at the middle of the enclosure, and how far its ends are from there."""
+    middle = 0.5 * (value.lower + value.upper)
+    if middle <= 0.0 or math.log(middle) < _FLOOR:
+        return _FLOOR - goal, 0.0
+    spread = math.log(value.upper / value.lower) if value.lower > 0.0 else 1.0
+    return math.log(middle) - goal, spread
+
+
+def _secant(
+    f: Function,
+    goal: float,
+    low: float,
+    high: float,
+    x: float,
+    slope: float | None,
+    tolerance: float,
+    steps: int,
+) -> tuple[float, float, float]:
+    """Approximate root of ln f = goal, the slope of ln f there, and the miss in ln f expected.
+
+    Ends one secant step beyond its last evaluation.
+    """
+    previous: tuple[float, float] | None = None
+    miss = 1.0
+    for _ in range(steps):
+        y, spread = _offset(f(x), goal)
+        if y > 0.0:
+            low = max(low, x)
+        else:
+            high = min(high, x)
+        if previous is not None and previous[0] != x:
+            rise = (y - previous[1]) / (x - previous[0])
+            slope = rise if rise < 0.0 else slope
+        miss = max(0.01 * abs(y), spread, _SETTLED)
+        if slope is not None and abs(y) <= max(spread, _SETTLED):
+            miss += abs(y)
+            break
+        previous, last = (x, y), x
+        x = _next_point(x, y, slope, low, high)
+        if x == last or (abs(y) <= tolerance and slope is not None):
+            break
+    return x, slope or -1.0, miss
+
+
+def _next_point(x: float, y: float, slope: float | None, low: float, high: float) -> float:
+    if slope is None:  # no slope yet: a short step towards the root
+        return x * 0.98 if y < 0.0 else min(x * 1.02, 0.5 * (x + high))
+    new = x - y / slope
+    if low < new < high:
+        return new
+    return math.sqrt(low * high) if low > 0.0 and high > 8.0 * low else 0.5 * (low + high)
+
+
+def _push(ok: Callable[[float], bool], x: float, step: float, end: float) -> float:
+    """Walk from x by growing steps until ``ok`` holds; ``end`` is known to be fine."""
+    for _ in range(60):
+        y = x + step
+        if (step < 0.0 and y <= end) or (step > 0.0 and y >= end):
+            return end
+        if ok(y):
+            return y
+        step *= 4.0
+    return end

@@ -1,0 +1,128 @@
+"""Where a binomial lives: quantiles by Chernoff, and certified masses of runs of counts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.numerics.binomial import Array, U, log_mass, tail_ratio
+
+_SUMMED = 8192
+"""Runs spanning fewer counts are summed atom by atom; longer ones are differences of tails."""
+
+
+def _deviance(x: float, mean: float) -> float:
+    """x ln(x / mean) + mean - x, relative error below 512 U."""
+    if x <= 0.0:
+        return mean
+    v = (x - mean) / (x + mean)
+    if abs(v) > 0.1:
+        return x * math.log(x / mean) + mean - x
+    tail = 0.0
+    for odd in range(21, 1, -2):
+        tail = v * v * (1.0 / odd + tail)
+    return (x - mean) * v + 2.0 * x * v * tail
+
+
+def chernoff(k: float, trials: float, p: float, q: float) -> float:
+    """trials * KL(k/trials || p), rounded down: the mass at and beyond k is <= exp(-this)."""
+    if k < 0.0 or k > trials:
+        return math.inf
+    exponent = _deviance(k, trials * p) + _deviance(trials - k, trials * q)
+    return max(exponent * (1.0 - 512.0 * U) - 4.0 * U * abs(k - trials * p), 0.0)
+
+
+def quantile(exponent: float, side: int, trials: float, p: float, q: float) -> float:
+    """A count beyond which (side -1: below, 1: above) Bin(trials, p) has mass <= exp(-exponent)."""
+    inner, outer = math.floor(trials * p), 0.0 if side < 0 else trials
+    if chernoff(outer, trials, p, q) <= exponent:
+        return outer
+    while abs(outer - inner) > 1.0:
+        middle = math.floor(0.5 * (inner + outer))
+        if chernoff(middle, trials, p, q) > exponent:
+            outer = middle
+        else:
+            inner = middle
+    return float(outer)
+
+
+def first_groups(first: float, last: float, count: int) -> tuple[Array, Array]:
+    """Cut first..last into at most ``count`` runs of nearly equal length: their starts and ends."""
+    cuts = np.unique(np.floor(np.linspace(first, last + 1.0, count + 1)))
+    return cuts[:-1], cuts[1:] - 1.0
+
+
+def refine(
+    starts: Array, ends: Array, least: Array, most: Array, width: float
+) -> tuple[Array, Array]:
+    """Split groups where least and most differ, with the fewest pieces for a relative ``width``.
+
+    A piece of s counts keeps (s - 1) / (size - 1) of the spread of its group.
+    """
+    total = float(most.sum())
+    if total <= 0.0:
+        return starts, ends
+    spread = np.maximum(most - least, 1e-12 * total / len(most))
+    size = ends - starts + 1.0
+    steps = np.maximum(size - 1.0, 1.0)
+    budget = width * total + float(np.sum(spread / steps))
+    room = budget / float(np.sum(np.sqrt(spread * size / steps)))
+    piece = np.maximum(np.floor(room * np.sqrt(size * steps / spread)), 1.0)
+    pieces = np.ceil(size / piece).astype(np.int64)
+    cuts = [
+        np.floor(np.linspace(a, b + 1.0, k + 1))[:-1]
+        for a, b, k in zip(starts, ends, pieces, strict=True)
+    ]
+    new_starts = np.concatenate(cuts)
+    return new_starts, np.append(new_starts[1:] - 1.0, ends[-1])
+
+
+def group_masses(
+    starts: Array, ends: Array, trials: float, p: float, q: float
+) -> tuple[Array, Array]:
+    """Lower and upper mass of Bin(trials, p) on adjoining groups starts..ends."""
+    if ends[-1] - starts[0] < _SUMMED:
+        counts = np.arange(starts[0], ends[-1] + 1.0)
+        log_values, error = log_mass(counts, trials, p, q)
+        values, error = np.exp(log_values), error + 16.0 * U
+        groups = (starts - starts[0]).astype(np.int64)
+        return (
+            np.add.reduceat(values * (1.0 - error), groups),
+            np.add.reduceat(values * (1.0 + 2.0 * error), groups),
+        )
+    if p <= 0.5:
+        return _interval_masses(starts, ends, trials, p, q)
+    return _interval_masses(trials - ends, trials - starts, trials, q, p)
+
+
+def _interval_masses(
+    lows: Array, highs: Array, trials: float, p: float, q: float
+) -> tuple[Array, Array]:
+    """Lower and upper mass of Bin(trials, p) on lows..highs (p <= 1/2, sd >= 150)."""
+    below, above = lows - 1.0, highs
+    mean = trials * p
+    right_below, right_above = below >= mean, above >= mean
+    tail_below = _smaller_tail(below, right_below, trials, p, q)
+    tail_above = _smaller_tail(above, right_above, trials, p, q)
+    one_side = right_below == right_above
+    value = np.where(one_side, np.abs(tail_below - tail_above), 1.0 - tail_below - tail_above)
+    relative = 4e-12 + 256.0 * U * math.sqrt(mean / q)
+    slack = relative * (tail_below + tail_above) + np.where(one_side, 0.0, 4.0 * U)
+    return np.maximum(value - slack, 0.0), value + slack
+
+
+def _smaller_tail(k: Array, right: NDArray[np.bool_], trials: float, p: float, q: float) -> Array:
+    """Pr[X > k] where ``right``, Pr[X <= k] elsewhere, for X ~ Bin(trials, p)."""
+    result = np.zeros_like(k)
+    if np.any(inside := right & (k < trials)):
+        t = k[inside]
+        mass = np.exp(log_mass(t, trials, p, q)[0])
+        result[inside] = mass * tail_ratio(t, t - (trials - 1.0) * p, trials, p, q)
+    if np.any(inside := ~right & (k >= 0.0)):
+        # Pr[X <= k] is the upper tail of trials - X ~ Bin(trials, q) beyond trials - k - 1.
+        t = k[inside]
+        mass = np.exp(log_mass(t + 1.0, trials, p, q)[0])
+        result[inside] = mass * tail_ratio(trials - t - 1.0, (trials - 1.0) * p - t, trials, q, p)
+    return result

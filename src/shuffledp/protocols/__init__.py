@@ -1,0 +1,6 @@
+"""Protocols: what happens to the reports, and the questions one may ask about it."""
+
+from shuffledp.protocols.calibrate import Calibration, calibrate
+from shuffledp.protocols.shuffled import Shuffled
+
+__all__ = ["Calibration", "Shuffled", "calibrate"]

@@ -1,0 +1,143 @@
+"""n users randomize, a shuffler permutes, an analyst sees the mixed reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shuffledp import checks
+from shuffledp.bounds import Bound, all_bounds, get_bound
+from shuffledp.curves import Curve, ProfileCurve
+from shuffledp.errors import ConversionError, ParameterError, RegimeError
+from shuffledp.labels import Direction, Interval, Value
+from shuffledp.numerics.enclosure import QUICK
+from shuffledp.randomizers import LDP
+
+QUESTIONS = {"delta": "epsilon", "epsilon": "delta", "order": "renyi", "alpha": "tradeoff"}
+"""Given parameter -> quantity asked for."""
+
+_CHECKS = {
+    "delta": checks.probability,
+    "epsilon": checks.non_negative,
+    "order": checks.order,
+    "alpha": checks.unit,
+}
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """The reports of ``n`` users of one randomizer, shuffled once.
+
+    Neighbouring data sets differ in one user's value (replacement); n is public. Each question
+    returns an :class:`Interval`: guaranteed for every data set at one end, leaked by a concrete
+    data set at the other.
+    """
+
+    randomizer: LDP
+    n: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.randomizer, LDP):
+            raise ParameterError(
+                "randomizer", "a randomizer such as LDP(eps0=1.0)", self.randomizer
+            )
+        object.__setattr__(self, "n", checks.count("n", self.n))
+
+    def epsilon(self, delta: float) -> Interval:
+        """epsilon at this delta."""
+        return self.ask(delta=delta)
+
+    def delta(self, epsilon: float) -> Interval:
+        """delta at this epsilon."""
+        return self.ask(epsilon=epsilon)
+
+    def renyi(self, order: float) -> Interval:
+        """Rényi divergence of this order, the larger of both directions."""
+        return self.ask(order=order)
+
+    def tradeoff(self, alpha: float) -> Interval:
+        """Smallest type II error of any test at type I error alpha (less is worse)."""
+        return self.ask(alpha=alpha)
+
+    def ask(self, **question: float) -> Interval:
+        """One of delta=, epsilon=, order=, alpha=; the best proven bound and the best lower bound."""
+        given, value = _question(question)
+        quantity = QUESTIONS[given]
+        guaranteed = self._best([get_bound(i) for i in self._guarantees()], quantity, value)
+        leaked = self._best([get_bound(i) for i in ("dataset-2rr", "dataset-3rr")], quantity, value)
+        ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
+        return Interval(quantity, *ends)
+
+    def bound(self, theorem: str, **question: float) -> Value:
+        """What one theorem says, labelled; raises outside its regime."""
+        given, value = _question(question)
+        return self._answer(get_bound(theorem), QUESTIONS[given], value)
+
+    def bounds(self, **question: float) -> list[Value]:
+        """Every applicable bound, labelled, from the smallest value to the largest."""
+        return sorted(self._all(question)[0], key=lambda value: value.value)
+
+    def silent(self, **question: float) -> dict[str, str]:
+        """Theorems that say nothing here, with the reason."""
+        return self._all(question)[1]
+
+    def curve(self, theorem: str) -> Curve:
+        """The whole curve of one theorem."""
+        return get_bound(theorem).curve(self.randomizer, self.n)
+
+    def __str__(self) -> str:
+        return f"{self.n:,} users, {self.randomizer}, shuffled"
+
+    def _guarantees(self) -> list[str]:
+        if self.randomizer.delta0:
+            return ["stronger-clones-approximate", "feldman-2021-approximate"]
+        return ["stronger-clones"]
+
+    def _all(self, question: dict[str, float]) -> tuple[list[Value], dict[str, str]]:
+        given, value = _question(question)
+        answers, reasons = [], {}
+        for candidate in all_bounds():
+            try:
+                answers.append(self._answer(candidate, QUESTIONS[given], value))
+            except (RegimeError, ConversionError) as error:
+                reasons[candidate.theorem.id] = str(error)
+        return answers, reasons
+
+    def _answer(self, bound: Bound, quantity: str, value: float) -> Value:
+        theorem = bound.theorem
+        number: float = getattr(bound.curve(self.randomizer, self.n), quantity)(value)
+        return Value(number, theorem.status, theorem.direction, theorem.id, theorem.note)
+
+    def _best(self, candidates: list[Bound], quantity: str, value: float) -> Value:
+        """The tightest answer: least loss among upper bounds, most among lower ones."""
+        answers: list[Value] = []
+        reasons: list[Exception] = []
+        for candidate in candidates:
+            try:
+                if quantity == "epsilon" and answers and self._beaten(candidate, answers[0], value):
+                    continue
+                answers.append(self._answer(candidate, quantity, value))
+            except (RegimeError, ConversionError) as error:
+                reasons.append(error)
+        if not answers:
+            raise reasons[0]
+        upper = answers[0].direction is Direction.UPPER
+        smallest = upper != (quantity == "tradeoff")
+        return (min if smallest else max)(answers, key=lambda answer: answer.value)
+
+    def _beaten(self, candidate: Bound, found: Value, delta: float) -> bool:
+        """Whether a lower bound on epsilon cannot exceed one already found: saves its search."""
+        curve = candidate.curve(self.randomizer, self.n)
+        return (
+            candidate.theorem.direction is Direction.LOWER
+            and isinstance(curve, ProfileCurve)
+            and curve.enclose(found.value, QUICK).upper <= delta
+        )
+
+
+def _question(question: dict[str, float]) -> tuple[str, float]:
+    if len(question) != 1 or next(iter(question)) not in QUESTIONS:
+        raise ParameterError(
+            "question", "exactly one of delta=, epsilon=, order=, alpha=", sorted(question)
+        )
+    given, value = next(iter(question.items()))
+    return given, _CHECKS[given](given, value)
