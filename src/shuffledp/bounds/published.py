@@ -70,9 +70,9 @@ def erlingsson(randomizer: LDP, n: int) -> Curve:
         citation="Erlingsson et al. 2019 (SODA), Theorem 7, composed in Rényi form",
         statement="Rényi divergence <= 2 order E^4 (E-1)^2 / n",
         validity="order > 1, n >= 1",
-        status=Status.PROVEN,
+        status=Status.HEURISTIC,
         direction=Direction.UPPER,
-        proof="proofs/published.md",
+        note="the composition behind Theorem 7, whose step size we know second-hand",
     )
 )
 def erlingsson_rdp(randomizer: LDP, n: int) -> Curve:
@@ -185,15 +185,15 @@ def _hoeffding(eps0: float, n: int, gamma: float, spread_over_sum: float) -> Pro
 
     def profile(epsilon: float, _width: float) -> Enclosure:
         if epsilon <= 0.0:
-            return Enclosure(0.0, 1.0)
+            return Enclosure(1.0, 1.0)
         mean = math.expm1(epsilon)
         spread = spread_over_sum * (1.0 + math.exp(epsilon))
         decay = gamma * -math.expm1(-2.0 * (mean / spread) ** 2)
         log_delta = math.log(spread * spread / (4.0 * mean * gamma * n)) + n * math.log1p(
             -min(decay, 1.0 - 1e-16)
         )
-        value = math.exp(min(log_delta, 0.0))
-        return Enclosure(0.0, min(value * (1.0 + 1e-9), 1.0))
+        value = min(math.exp(min(log_delta, 0.0)) * (1.0 + 1e-9), 1.0)
+        return Enclosure(value, value)
 
     return ProfileCurve(profile, top=eps0)
 
@@ -212,7 +212,7 @@ def _bennett(
 
     def profile(epsilon: float, _width: float) -> Enclosure:
         if epsilon <= 0.0:
-            return Enclosure(0.0, 1.0)
+            return Enclosure(1.0, 1.0)
         mean, e = math.expm1(epsilon), math.exp(epsilon)
         b, c = largest(e), second_moment(e)
         if b <= 0.0:
@@ -223,8 +223,8 @@ def _bennett(
         log_all = n * math.log1p(gamma * decay)
         log_none = n * math.log1p(-gamma) if gamma < 1.0 else -math.inf
         averaged = math.exp(log_all) * -math.expm1(min(log_none - log_all, 0.0))
-        value = b / math.log1p(u) * averaged / (gamma * n)
-        return Enclosure(0.0, min(value * (1.0 + 1e-9) + 1e-300, 1.0))
+        value = min(b / math.log1p(u) * averaged / (gamma * n) * (1.0 + 1e-9) + 1e-300, 1.0)
+        return Enclosure(value, value)
 
     return ProfileCurve(profile, top=eps0)
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import ClassVar
 
 from shuffledp.curves.base import Curve
-
-_NORMAL = NormalDist()
 
 
 def _cdf(x: float) -> float:
@@ -64,4 +61,6 @@ class GDPCurve(Curve):
     def tradeoff(self, alpha: float) -> float:
         if alpha <= 0.0 or alpha >= 1.0:
             return 1.0 - alpha
-        return _cdf(_NORMAL.inv_cdf(1.0 - alpha) - self.mu)
+        from statistics import NormalDist  # slow to import, rarely needed
+
+        return _cdf(NormalDist().inv_cdf(1.0 - alpha) - self.mu)

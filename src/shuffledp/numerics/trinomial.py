@@ -24,7 +24,7 @@ from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile, refine
 
 _EXACT_N = 100_000
-_FIRST_GROUPS = 256
+_FIRST_GROUPS, _QUICK_GROUPS = 256, 48
 _GROUPED_WIDTH = 5e-5
 _TINY = 1e-300
 """Upper end of every positive number too small to carry digits."""
@@ -58,10 +58,11 @@ class TwoSided:
         if self.coslope <= 0.0:
             return Enclosure(0.0, 0.0)
         first, last = self._window()
-        if (self.n <= _EXACT_N and width < QUICK) or last - first < _FIRST_GROUPS:
+        groups = _FIRST_GROUPS if width < QUICK else _QUICK_GROUPS
+        if (self.n <= _EXACT_N and width < QUICK) or last - first < groups:
             counts = np.arange(first, last + 1.0)
             return self._sum(counts, counts, first, last)
-        starts, ends = first_groups(first, last, _FIRST_GROUPS)
+        starts, ends = first_groups(first, last, groups)
         if width < QUICK:
             starts, ends = self._refined(starts, ends, max(width, _GROUPED_WIDTH))
         return self._sum(starts, ends, first, last)

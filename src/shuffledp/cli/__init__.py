@@ -1,0 +1,42 @@
+"""The command line: one file per command."""
+
+from __future__ import annotations
+
+import click
+
+from shuffledp import __version__
+from shuffledp.cli.account import account
+from shuffledp.cli.calibrate import calibrate
+from shuffledp.cli.compare import compare
+from shuffledp.cli.reproduce import reproduce
+from shuffledp.cli.theorems import theorems
+from shuffledp.errors import ShuffleDPError
+
+__all__ = ["main"]
+
+
+class _Failure(click.ClickException):
+    exit_code = ShuffleDPError.exit_code
+
+
+class _Group(click.Group):
+    """Turns the library's errors into one line on stderr and their exit code."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except ShuffleDPError as error:
+            raise _Failure(str(error)) from error
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def main() -> None:
+    """Privacy accounting for the shuffle model of differential privacy.
+
+    Every number comes as an interval with its status, direction and theorem.
+    """
+
+
+for _command in (account, compare, calibrate, theorems, reproduce):
+    main.add_command(_command)

@@ -1,0 +1,78 @@
+"""shuffledp account: the guarantee of one deployment."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from shuffledp.cli.options import (
+    json_option,
+    plot_option,
+    print_json,
+    protocol,
+    protocol_options,
+    question,
+    question_options,
+)
+from shuffledp.protocols.shuffled import QUESTIONS
+
+
+@click.command()
+@protocol_options
+@question_options
+@click.option("--theorem", help="Ask one theorem by id instead of the best proven interval.")
+@json_option
+@plot_option
+def account(
+    eps0: float,
+    delta0: float,
+    n: int,
+    delta: float | None,
+    epsilon: float | None,
+    order: float | None,
+    alpha: float | None,
+    theorem: str | None,
+    as_json: bool,
+    plot: str | None,
+) -> None:
+    """What does shuffling guarantee? A proven bound and what a concrete data set leaks."""
+    asked = question(delta=delta, epsilon=epsilon, order=order, alpha=alpha)
+    deployment = protocol(eps0, delta0, n)
+    (given, value), quantity = next(iter(asked.items())), QUESTIONS[next(iter(asked))]
+    settings = {"n": deployment.n, "eps0": eps0, "delta0": delta0, given: value}
+    start = time.perf_counter()
+    if theorem is not None:
+        answer = deployment.bound(theorem, **asked)
+        seconds = time.perf_counter() - start
+        data = {**answer.to_dict(), **settings, "seconds": seconds}
+        if as_json:
+            print_json(data)
+            return
+        click.echo(
+            f"{quantity} {answer.direction.value} {answer.value:.6g}: {answer.status.value} by {theorem}"
+        )
+        if answer.note:
+            click.echo(f"note: {answer.note}")
+        return
+    interval = deployment.ask(**asked)
+    seconds = time.perf_counter() - start
+    if plot is not None:
+        from shuffledp.reports.plot import save_account
+
+        save_account(deployment, given, value, interval, plot)
+    if as_json:
+        print_json(
+            {
+                quantity: interval.to_dict(),
+                "status": interval.status.value,
+                "direction": interval.guarantee.direction.value,
+                "theorem": interval.theorem,
+                **settings,
+                "seconds": seconds,
+            }
+        )
+        return
+    from shuffledp.reports.text import print_account
+
+    print_account(deployment, given, value, interval, seconds)

@@ -1,0 +1,32 @@
+"""shuffledp calibrate: which eps0, or how many users, for a target."""
+
+from __future__ import annotations
+
+import click
+
+from shuffledp.cli.options import Count, json_option, print_json
+from shuffledp.protocols import calibrate as find
+from shuffledp.randomizers import LDP
+
+
+@click.command()
+@click.option("--n", type=Count(), help="Number of users; asks the largest eps0.")
+@click.option("--eps0", type=float, help="Local budget; asks the smallest n.")
+@click.option("--epsilon", type=float, required=True, help="Target epsilon.")
+@click.option("--delta", type=float, required=True, help="Target delta.")
+@json_option
+def calibrate(
+    n: int | None, eps0: float | None, epsilon: float, delta: float, as_json: bool
+) -> None:
+    """The largest eps0 for --n users, or the fewest users for --eps0, that meet the target."""
+    found = find(LDP, epsilon=epsilon, delta=delta, n=n, eps0=eps0)
+    if as_json:
+        print_json({**found.to_dict(), "target": {"epsilon": epsilon, "delta": delta}})
+        return
+    shown = f"{found.value:,}" if found.parameter == "n" else f"{found.value:.10g}"
+    word = "smallest" if found.parameter == "n" else "largest"
+    click.echo(f"{word} {found.parameter}: {shown}")
+    click.echo(
+        f"checked: delta({epsilon:g}) <= {found.achieved.upper:.6g} <= {delta:g}"
+        f" ({found.achieved.status.value} by {found.achieved.theorem})"
+    )

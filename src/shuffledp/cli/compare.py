@@ -1,0 +1,49 @@
+"""shuffledp compare: every bound for one question, side by side."""
+
+from __future__ import annotations
+
+import click
+
+from shuffledp.cli.options import (
+    json_option,
+    plot_option,
+    print_json,
+    protocol,
+    protocol_options,
+    question,
+    question_options,
+)
+from shuffledp.protocols.shuffled import QUESTIONS
+
+
+@click.command()
+@protocol_options
+@question_options
+@json_option
+@plot_option
+def compare(
+    eps0: float,
+    delta0: float,
+    n: int,
+    delta: float | None,
+    epsilon: float | None,
+    order: float | None,
+    alpha: float | None,
+    as_json: bool,
+    plot: str | None,
+) -> None:
+    """All applicable bounds, labelled, from the smallest value to the largest."""
+    asked = question(delta=delta, epsilon=epsilon, order=order, alpha=alpha)
+    deployment = protocol(eps0, delta0, n)
+    quantity = QUESTIONS[next(iter(asked))]
+    values = deployment.bounds(**asked)
+    if plot is not None:
+        from shuffledp.reports.plot import save_comparison
+
+        save_comparison(values, quantity, str(deployment), plot)
+    if as_json:
+        print_json([value.to_dict() for value in values])
+        return
+    from shuffledp.reports.text import print_comparison
+
+    print_comparison(deployment, quantity, values, deployment.silent(**asked))

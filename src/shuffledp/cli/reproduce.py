@@ -1,0 +1,52 @@
+"""shuffledp reproduce: the papers' tables and figures, beside our values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from shuffledp.cli.options import json_option, print_json
+from shuffledp.errors import ParameterError
+from shuffledp.reproduce import ITEMS
+
+
+@click.command()
+@click.argument("item", required=False)
+@click.option("--list", "show_list", is_flag=True, help="List the items.")
+@click.option("--all", "run_all", is_flag=True, help="Reproduce every item.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("reproduced"),
+    show_default=True,
+    help="Folder for CSV, JSON and PNG files.",
+)
+@json_option
+def reproduce(item: str | None, show_list: bool, run_all: bool, out: Path, as_json: bool) -> None:
+    """Recompute a published table or figure: printed value, ours, relative difference."""
+    if show_list:
+        if as_json:
+            print_json({name: entry.title for name, entry in ITEMS.items()})
+            return
+        for name, entry in ITEMS.items():
+            click.echo(f"{name:24} {entry.title}")
+        return
+    if run_all == (item is not None):
+        raise ParameterError("item", "an item of --list, or --all, or --list", item)
+    if item is not None and item not in ITEMS:
+        raise ParameterError("item", "one of " + ", ".join(ITEMS), item)
+    from shuffledp.reports.text import print_reproduction, progress
+
+    names = list(ITEMS) if item is None else [item]
+    results = []
+    for name in progress(names, "reproducing"):
+        result = ITEMS[name].run()
+        files = result.save(out, name)
+        results.append(
+            {"item": name, "title": ITEMS[name].title, "files": files, **result.to_dict()}
+        )
+        if not as_json:
+            print_reproduction(ITEMS[name].title, result, files)
+    if as_json:
+        print_json(results if run_all else results[0])

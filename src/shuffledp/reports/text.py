@@ -1,0 +1,160 @@
+"""Tables on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from shuffledp.bounds import Theorem
+from shuffledp.labels import Interval, Value
+from shuffledp.protocols import Shuffled
+
+if TYPE_CHECKING:
+    from shuffledp.reproduce.result import Result
+
+_COLOURS = {
+    "PROVEN": "green",
+    "FIXED_PAIR": "cyan",
+    "ASYMPTOTIC": "yellow",
+    "HEURISTIC": "yellow",
+    "REFUTED": "red",
+}
+
+NAMES = {
+    "epsilon": "epsilon",
+    "delta": "delta",
+    "renyi": "Rényi divergence",
+    "tradeoff": "type II error",
+}
+
+
+def console() -> Console:
+    """Results go to stdout; a file or pipe gets plain text wide enough not to wrap."""
+    return Console() if sys.stdout.isatty() else Console(width=160, no_color=True)
+
+
+def _status(value: Value) -> str:
+    colour = _COLOURS[value.status.value]
+    return f"[{colour}]{value.status.value}[/{colour}]"
+
+
+def print_account(
+    protocol: Shuffled, given: str, at: float, interval: Interval, seconds: float
+) -> None:
+    """The interval, its two ends and what they mean."""
+    out = console()
+    name = NAMES[interval.quantity]
+    out.print(f"[bold]{protocol}[/bold]  (one user's value replaced; n public)")
+    table = Table(title=f"{name} at {given} = {at:g}", title_justify="left")
+    for column in ("", "value", "status", "theorem", "meaning"):
+        table.add_column(column, justify="right" if column == "value" else "left")
+    guarantee = interval.guarantee
+    other = interval.upper_end if guarantee is interval.lower_end else interval.lower_end
+    table.add_row(
+        "guaranteed",
+        f"{guarantee.value:.6g}",
+        _status(guarantee),
+        guarantee.theorem,
+        "holds for every data set and every such randomizer",
+    )
+    table.add_row(
+        "leaked",
+        f"{other.value:.6g}",
+        _status(other),
+        other.theorem,
+        "a concrete data set leaks this much",
+    )
+    out.print(table)
+    out.print(f"computed in {seconds * 1e3:.0f} ms")
+
+
+def print_comparison(
+    protocol: Shuffled, quantity: str, values: list[Value], silent: Mapping[str, str]
+) -> None:
+    """Every bound as a row."""
+    out = console()
+    table = Table(title=f"{NAMES[quantity]}: {protocol}", title_justify="left")
+    for column in ("theorem", "value", "status", "direction", "note"):
+        table.add_column(column, justify="right" if column == "value" else "left")
+    for value in values:
+        table.add_row(
+            value.theorem, f"{value.value:.6g}", _status(value), value.direction.value, value.note
+        )
+    out.print(table)
+    if silent:
+        Console(stderr=True).print("[dim]silent here: " + ", ".join(silent) + "[/dim]")
+
+
+def print_theorems(theorems: list[Theorem]) -> None:
+    """The registry, one row each."""
+    table = Table()
+    for column in ("id", "status", "direction", "statement", "validity"):
+        table.add_column(column)
+    for theorem in theorems:
+        colour = _COLOURS[theorem.status.value]
+        table.add_row(
+            theorem.id,
+            f"[{colour}]{theorem.status.value}[/{colour}]",
+            theorem.direction.value,
+            theorem.statement,
+            theorem.validity,
+        )
+    console().print(table)
+
+
+def print_theorem(theorem: Theorem) -> None:
+    """One theorem in full."""
+    out = console()
+    for label, text in (
+        ("theorem", theorem.id),
+        ("status", f"{theorem.status.value}, {theorem.direction.value}"),
+        ("statement", theorem.statement),
+        ("validity", theorem.validity),
+        ("citation", theorem.citation),
+        ("proof", f"docs/{theorem.proof}" if theorem.proof else ""),
+        ("note", theorem.note),
+    ):
+        if text:
+            out.print(f"{label:>10}  {text}", markup=False, highlight=False)
+    if theorem.refutation is not None:
+        case = theorem.refutation
+        settings = ", ".join(f"{name} = {value:g}" for name, value in case.parameters.items())
+        out.print(f"{'refuted by':>10}  {case.dataset}", markup=False, highlight=False)
+        out.print(
+            f"{'':>10}  {settings}: claimed {case.claimed:g}, leaked {case.leaked:g}",
+            markup=False,
+            highlight=False,
+        )
+
+
+def print_reproduction(title: str, result: Result, files: list[str]) -> None:
+    """Rows of printed value, ours and the difference."""
+    out = console()
+    table = Table(title=title, title_justify="left")
+    for column in result.columns:
+        table.add_column(column)
+    for row in result.rows:
+        table.add_row(*(_cell(value) for value in row))
+    out.print(table)
+    for remark in result.remarks:
+        out.print(remark, markup=False, highlight=False)
+    out.print("files: " + ", ".join(files), markup=False, highlight=False)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def progress(items: Iterable[str], description: str) -> Iterator[str]:
+    """A progress bar on stderr, silent when that is not a terminal."""
+    bar = Console(stderr=True)
+    yield from track(
+        list(items), description, console=bar, transient=True, disable=not bar.is_terminal
+    )

@@ -1,0 +1,25 @@
+"""The papers' tables and figures, recomputed: one file per paper."""
+
+from shuffledp.reproduce import chen2024, wang2023
+from shuffledp.reproduce.result import Item, Result
+
+ITEMS: dict[str, Item] = {
+    "wang-2023-table-1": Item(
+        "Wang et al. 2023, Table 1: delta at given epsilon", wang2023.table_1
+    ),
+    "wang-2023-table-2": Item(
+        "Wang et al. 2023, Table 2: epsilon at given delta", wang2023.table_2
+    ),
+    "wang-2023-figure-1": Item(
+        "Wang et al. 2023, Figure 1: trade-off functions", wang2023.figure_1
+    ),
+    "chen-2024-table-1": Item("Chen, Cao, Ge 2024, Table 1: Rényi rates", chen2024.table_1),
+    "chen-2024-figure-2": Item(
+        "Chen, Cao, Ge 2024, Figure 2: order 4 over eps0", chen2024.figure_2
+    ),
+    "chen-2024-figure-3": Item(
+        "Chen, Cao, Ge 2024, Figure 3: eps0 = 2 over order", chen2024.figure_3
+    ),
+}
+
+__all__ = ["ITEMS", "Item", "Result"]
