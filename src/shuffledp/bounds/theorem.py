@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, TypeVar
 
 from shuffledp.curves import Curve
-from shuffledp.errors import UnknownTheoremError
+from shuffledp.errors import RegimeError, UnknownTheoremError
 from shuffledp.labels import Direction, Status
-from shuffledp.randomizers import LDP
+from shuffledp.randomizers import LDP, Randomizer
 
-CurveFor = Callable[[LDP, int], Curve]
+CurveFor = Callable[[Any, int], Curve]
 _F = TypeVar("_F", bound=CurveFor)
 
 
@@ -67,22 +69,46 @@ class Theorem:
         return result
 
 
+class Subject(Enum):
+    """What a theorem speaks of."""
+
+    CLASS = "all eps0-LDP randomizers"
+    LAW = "one randomizer with a known law"
+
+
 @dataclass(frozen=True)
 class Bound:
     """A theorem with the function that turns (randomizer, n) into its curve."""
 
     theorem: Theorem
-    curve: CurveFor
+    function: CurveFor
+    about: Subject
+
+    def curve(self, randomizer: Randomizer, n: int) -> Curve:
+        """The curve for this randomizer, or RegimeError if the theorem does not speak of it."""
+        if self.about is Subject.LAW:
+            if isinstance(randomizer, LDP):
+                raise RegimeError(self.theorem.id, "a randomizer with a known law", str(randomizer))
+            return self.function(randomizer, n)
+        if isinstance(randomizer, LDP):
+            return self.function(randomizer, n)
+        if self.theorem.direction is Direction.LOWER:
+            raise RegimeError(
+                self.theorem.id, "the class of all eps0-LDP randomizers", str(randomizer)
+            )
+        if not 0.0 < randomizer.eps0 < math.inf:
+            raise RegimeError(self.theorem.id, "a finite eps0 > 0", f"eps0 = {randomizer.eps0:g}")
+        return self.function(LDP(randomizer.eps0), n)
 
 
 _BOUNDS: dict[str, Bound] = {}
 
 
-def bound(theorem: Theorem) -> Callable[[_F], _F]:
+def bound(theorem: Theorem, about: Subject = Subject.CLASS) -> Callable[[_F], _F]:
     """Register the decorated function as the implementation of ``theorem``."""
 
     def register(function: _F) -> _F:
-        _BOUNDS[theorem.id] = Bound(theorem, function)
+        _BOUNDS[theorem.id] = Bound(theorem, function, about)
         return function
 
     return register

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import click
 
@@ -14,6 +15,7 @@ from shuffledp.cli.options import (
     protocol_options,
     question,
     question_options,
+    settings,
 )
 from shuffledp.protocols.shuffled import QUESTIONS
 
@@ -25,9 +27,6 @@ from shuffledp.protocols.shuffled import QUESTIONS
 @json_option
 @plot_option
 def account(
-    eps0: float,
-    delta0: float,
-    n: int,
     delta: float | None,
     epsilon: float | None,
     order: float | None,
@@ -35,17 +34,18 @@ def account(
     theorem: str | None,
     as_json: bool,
     plot: str | None,
+    **mechanism: Any,
 ) -> None:
     """What does shuffling guarantee? A proven bound and what a concrete data set leaks."""
     asked = question(delta=delta, epsilon=epsilon, order=order, alpha=alpha)
-    deployment = protocol(eps0, delta0, n)
+    deployment = protocol(**mechanism)
     (given, value), quantity = next(iter(asked.items())), QUESTIONS[next(iter(asked))]
-    settings = {"n": deployment.n, "eps0": eps0, "delta0": delta0, given: value}
+    context = {**settings(deployment), given: value}
     start = time.perf_counter()
     if theorem is not None:
         answer = deployment.bound(theorem, **asked)
         seconds = time.perf_counter() - start
-        data = {**answer.to_dict(), **settings, "seconds": seconds}
+        data = {**answer.to_dict(), **context, "seconds": seconds}
         if as_json:
             print_json(data)
             return
@@ -68,7 +68,7 @@ def account(
                 "status": interval.status.value,
                 "direction": interval.guarantee.direction.value,
                 "theorem": interval.theorem,
-                **settings,
+                **context,
                 "seconds": seconds,
             }
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from shuffledp.cli.options import (
@@ -22,25 +24,23 @@ from shuffledp.protocols.shuffled import QUESTIONS
 @json_option
 @plot_option
 def compare(
-    eps0: float,
-    delta0: float,
-    n: int,
     delta: float | None,
     epsilon: float | None,
     order: float | None,
     alpha: float | None,
     as_json: bool,
     plot: str | None,
+    **mechanism: Any,
 ) -> None:
     """All applicable bounds, labelled, from the smallest value to the largest."""
     asked = question(delta=delta, epsilon=epsilon, order=order, alpha=alpha)
-    deployment = protocol(eps0, delta0, n)
+    deployment = protocol(**mechanism)
     quantity = QUESTIONS[next(iter(asked))]
     values = deployment.bounds(**asked)
     if plot is not None:
         from shuffledp.reports.plot import save_comparison
 
-        save_comparison(values, quantity, str(deployment), plot)
+        save_comparison(deployment, values, quantity, asked, plot)
     if as_json:
         print_json([value.to_dict() for value in values])
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,7 +12,8 @@ import click
 from shuffledp.errors import ParameterError
 from shuffledp.protocols import Shuffled
 from shuffledp.protocols.shuffled import QUESTIONS
-from shuffledp.randomizers import LDP
+from shuffledp.randomizers import CheckIn, Randomizer
+from shuffledp.randomizers.catalogue import MECHANISMS, build
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,17 +38,38 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only from cli
             self.fail(f"{value!r} is not a number", param, ctx)
 
 
-def protocol_options(command: F) -> F:
-    """--eps0, --delta0 and --n."""
-    for option in (
-        click.option("--n", type=Count(), required=True, help="Number of users."),
-        click.option("--delta0", type=float, default=0.0, help="Local delta, if approximate."),
-        click.option(
-            "--eps0", type=float, required=True, help="Local privacy budget of each user."
-        ),
-    ):
+_MECHANISM = (
+    click.option("--mechanism", default="ldp", show_default=True, help=", ".join(MECHANISMS) + "."),
+    click.option("--eps0", type=float, help="Local privacy budget of each user."),
+    click.option("--delta0", type=float, help="Local delta, if approximate (ldp)."),
+    click.option("--k", type=int, help="Number of values (krr, rappor, oue, subset)."),
+    click.option("--g", type=int, help="Hash range (olh; default: the optimum)."),
+    click.option("--d", type=int, help="Subset size (subset; default: the optimum)."),
+    click.option("--levels", type=int, help="Largest value (discrete-laplace)."),
+    click.option("--sigma", type=float, help="Noise deviation (gaussian)."),
+    click.option("--sensitivity", type=float, help="Length of the interval (gaussian; default 1)."),
+    click.option("--channel", help="CSV file, one row of probabilities per input (channel)."),
+    click.option("--check-in", "check_in", type=float, help="Probability that a user reports."),
+)
+_CROWD = (
+    click.option("--n", type=Count(), required=True, help="Number of users."),
+    click.option("--colluders", type=Count(), help="Users who tell the analyst their reports."),
+    click.option("--minimum-batch", type=Count(), help="Fewest reports ever released together."),
+)
+
+
+def mechanism_options(command: F) -> F:
+    """--mechanism and its parameters."""
+    for option in reversed(_MECHANISM):
         command = option(command)
     return command
+
+
+def protocol_options(command: F) -> F:
+    """--mechanism and its parameters, --n, --colluders, --minimum-batch."""
+    for option in reversed(_CROWD):
+        command = option(command)
+    return mechanism_options(command)
 
 
 def question_options(command: F) -> F:
@@ -67,9 +90,28 @@ plot_option = click.option(
 )
 
 
-def protocol(eps0: float, delta0: float, n: int) -> Shuffled:
+def randomizer(mechanism: str, check_in: float | None, **given: Any) -> Randomizer:
+    """The randomizer the options describe."""
+    built = build(mechanism, given)
+    return built if check_in is None else CheckIn(built, check_in)
+
+
+def protocol(
+    n: int, colluders: int | None, minimum_batch: int | None, **mechanism: Any
+) -> Shuffled:
     """The protocol the options describe."""
-    return Shuffled(LDP(eps0, delta0) if delta0 else LDP(eps0), n)
+    return Shuffled(randomizer(**mechanism), n, colluders or 0, minimum_batch)
+
+
+def settings(deployment: Shuffled) -> dict[str, Any]:
+    """What was asked about, for JSON output."""
+    eps0 = deployment.randomizer.eps0
+    return {
+        "n": deployment.n,
+        "crowd": deployment.crowd,
+        "mechanism": str(deployment.randomizer),
+        "eps0": eps0 if math.isfinite(eps0) else None,
+    }
 
 
 def question(**given: float | None) -> dict[str, float]:

@@ -83,23 +83,29 @@ def _ceiling(f: Callable[[float], Enclosure], best: float, top: float) -> Enclos
     )
 
 
-def renyi_from_profile(second: Profile, first: Profile, order: float, top: float) -> float:
-    """Upper bound of D_order(P||Q) from upper profiles that vanish at eps >= ``top``.
+def renyi_from_profile(
+    second: Profile, first: Profile, order: float, top: float, lower: bool = False
+) -> float:
+    """Upper (or lower) bound of D_order(P||Q) from profiles that vanish at eps >= ``top``.
 
     exp((L-1) D) = 1 + L(L-1) * integral over t >= 1 of t^(L-2) H_t(P||Q) + t^(-L-1) H_t(Q||P):
-    the profiles are convex in t, so the chord between two evaluations lies above them.
+    the profiles are convex in t, so the chord between two evaluations lies above them; they fall,
+    so the value at the right end of a step lies below.
     """
     nodes = _nodes(first, top)
     points = [math.expm1(x) for x in nodes]
     total = -math.inf
     for profile, exponent in ((first, order - 2.0), (second, -order - 1.0)):
-        heights = [profile(x, FINE).upper for x in nodes]
+        values = [profile(x, FINE) for x in nodes]
         for i in range(len(nodes) - 1):
-            piece = _log_chord(points[i], points[i + 1], heights[i], heights[i + 1], exponent)
+            ends = (values[i].upper, values[i + 1].upper)
+            if lower:
+                ends = (values[i + 1].lower, values[i + 1].lower)
+            piece = _log_chord(points[i], points[i + 1], *ends, exponent, lower)
             top_of, low_of = max(total, piece), min(total, piece)
             if top_of > -math.inf:
                 total = top_of + math.log1p(math.exp(low_of - top_of))
-    log_moment = total + math.log(order * (order - 1.0)) + 1e-9
+    log_moment = total + math.log(order * (order - 1.0)) + (-1e-9 if lower else 1e-9)
     excess = max(log_moment, 0.0) + math.log1p(math.exp(-abs(log_moment)))
     return min(excess / (order - 1.0), top)
 
@@ -115,16 +121,16 @@ def _nodes(profile: Profile, top: float) -> list[float]:
     return sorted(set(inner + outer))
 
 
-def _log_chord(a: float, b: float, high: float, low: float, exponent: float) -> float:
+def _log_chord(a: float, b: float, high: float, low: float, exponent: float, lower: bool) -> float:
     """ln of the integral over 1+a <= t <= 1+b of t^exponent times the chord from high to low."""
     if b <= a or max(high, low) <= 0.0:
         return -math.inf
     total = 0.0
     reference = exponent * math.log1p(b if exponent > 0.0 else a)
     steps = 1 + int(abs(exponent) * (math.log1p(b) - math.log1p(a)) / 0.02)
-    for j in range(steps):  # t^exponent at the larger end of each short piece: an upper bound
+    for j in range(steps):  # t^exponent at its larger (smaller) value on each short piece
         x, y = a + (b - a) * j / steps, a + (b - a) * (j + 1) / steps
-        at = exponent * math.log1p(y if exponent > 0.0 else x) - reference
+        at = exponent * math.log1p(y if (exponent > 0.0) != lower else x) - reference
         hx = high + (low - high) * (x - a) / (b - a)
         hy = high + (low - high) * (y - a) / (b - a)
         total += math.exp(at) * 0.5 * (hx + hy) * (y - x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -63,13 +64,13 @@ class ProfileCurve(Curve):
     def renyi(self, order: float) -> float:
         if self.exact_renyi is not None:
             return self.exact_renyi(order)
-        if self.direction is not Direction.UPPER:
+        if not math.isfinite(self.top):
             raise self._cannot("renyi")
-        reverse = self.reverse or self.forward
-        value = renyi_from_profile(reverse, self.forward, order, self.top)
+        reverse, lower = self.reverse or self.forward, self.direction is Direction.LOWER
+        value = renyi_from_profile(reverse, self.forward, order, self.top, lower)
         if self.reverse is None:
             return value
-        return max(value, renyi_from_profile(self.forward, reverse, order, self.top))
+        return max(value, renyi_from_profile(self.forward, reverse, order, self.top, lower))
 
     def tradeoff(self, alpha: float) -> float:
         reverse = self.reverse or self.forward

@@ -1,6 +1,7 @@
 """Protocols: what happens to the reports, and the questions one may ask about it."""
 
 from shuffledp.protocols.calibrate import Calibration, calibrate
+from shuffledp.protocols.refute import Refutal, refute
 from shuffledp.protocols.shuffled import Shuffled
 
-__all__ = ["Calibration", "Shuffled", "calibrate"]
+__all__ = ["Calibration", "Refutal", "Shuffled", "calibrate", "refute"]

@@ -10,7 +10,7 @@ from shuffledp.curves import Curve, ProfileCurve
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Direction, Interval, Value
 from shuffledp.numerics.enclosure import QUICK
-from shuffledp.randomizers import LDP
+from shuffledp.randomizers import LDP, Randomizer
 
 QUESTIONS = {"delta": "epsilon", "epsilon": "delta", "order": "renyi", "alpha": "tradeoff"}
 """Given parameter -> quantity asked for."""
@@ -30,17 +30,37 @@ class Shuffled:
     Neighbouring data sets differ in one user's value (replacement); n is public. Each question
     returns an :class:`Interval`: guaranteed for every data set at one end, leaked by a concrete
     data set at the other.
+
+    ``colluders`` users tell the analyst their reports; users may drop out as long as at least
+    ``minimum_batch`` remain (default: nobody does). Both only take away from the crowd.
     """
 
-    randomizer: LDP
+    randomizer: Randomizer
     n: int
+    colluders: int = 0
+    minimum_batch: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.randomizer, LDP):
+        if not isinstance(self.randomizer, Randomizer):
             raise ParameterError(
                 "randomizer", "a randomizer such as LDP(eps0=1.0)", self.randomizer
             )
-        object.__setattr__(self, "n", checks.count("n", self.n))
+        n = checks.count("n", self.n)
+        object.__setattr__(self, "n", n)
+        if self.minimum_batch is not None:
+            batch = checks.count("minimum_batch", self.minimum_batch)
+            if batch > n:
+                raise ParameterError("minimum_batch", f"at most n = {n}", batch)
+            object.__setattr__(self, "minimum_batch", batch)
+        if self.colluders != 0:
+            object.__setattr__(self, "colluders", checks.count("colluders", self.colluders))
+        if self.crowd < 1:
+            raise ParameterError("colluders", "fewer than the users in a batch", self.colluders)
+
+    @property
+    def crowd(self) -> int:
+        """How many users, the victim included, are sure to hide each other."""
+        return (self.minimum_batch or self.n) - self.colluders
 
     def epsilon(self, delta: float) -> Interval:
         """epsilon at this delta."""
@@ -62,8 +82,9 @@ class Shuffled:
         """One of delta=, epsilon=, order=, alpha=; the best proven bound and the best lower bound."""
         given, value = _question(question)
         quantity = QUESTIONS[given]
-        guaranteed = self._best([get_bound(i) for i in self._guarantees()], quantity, value)
-        leaked = self._best([get_bound(i) for i in ("dataset-2rr", "dataset-3rr")], quantity, value)
+        guarantees, witnesses = self._candidates()
+        guaranteed = self._best(guarantees, quantity, value)
+        leaked = self._best(witnesses, quantity, value)
         ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
         return Interval(quantity, *ends)
 
@@ -82,15 +103,29 @@ class Shuffled:
 
     def curve(self, theorem: str) -> Curve:
         """The whole curve of one theorem."""
-        return get_bound(theorem).curve(self.randomizer, self.n)
+        return get_bound(theorem).curve(self.randomizer, self.crowd)
 
     def __str__(self) -> str:
-        return f"{self.n:,} users, {self.randomizer}, shuffled"
+        parts = [f"{self.n:,} users", str(self.randomizer), "shuffled"]
+        if self.minimum_batch is not None:
+            parts.append(f"at least {self.minimum_batch:,} reports")
+        if self.colluders:
+            parts.append(f"{self.colluders:,} colluding")
+        return ", ".join(parts)
 
-    def _guarantees(self) -> list[str]:
-        if self.randomizer.delta0:
-            return ["stronger-clones-approximate", "feldman-2021-approximate"]
-        return ["stronger-clones"]
+    def _candidates(self) -> tuple[list[Bound], list[Bound]]:
+        """Bounds worth asking for the guaranteed end and for the leaked end."""
+        if isinstance(self.randomizer, LDP):
+            proven = ["stronger-clones"]
+            if self.randomizer.delta0:
+                proven = ["stronger-clones-approximate", "feldman-2021-approximate"]
+            leaked = ["dataset-2rr", "dataset-3rr"]
+        else:
+            proven = (
+                ["blanket", "stronger-clones"] if self.randomizer.pair_proven else ["blanket-pair"]
+            )
+            leaked = ["dataset"]
+        return [get_bound(i) for i in proven], [get_bound(i) for i in leaked]
 
     def _all(self, question: dict[str, float]) -> tuple[list[Value], dict[str, str]]:
         given, value = _question(question)
@@ -104,7 +139,7 @@ class Shuffled:
 
     def _answer(self, bound: Bound, quantity: str, value: float) -> Value:
         theorem = bound.theorem
-        number: float = getattr(bound.curve(self.randomizer, self.n), quantity)(value)
+        number: float = getattr(bound.curve(self.randomizer, self.crowd), quantity)(value)
         return Value(number, theorem.status, theorem.direction, theorem.id, theorem.note)
 
     def _best(self, candidates: list[Bound], quantity: str, value: float) -> Value:
@@ -126,7 +161,7 @@ class Shuffled:
 
     def _beaten(self, candidate: Bound, found: Value, delta: float) -> bool:
         """Whether a lower bound on epsilon cannot exceed one already found: saves its search."""
-        curve = candidate.curve(self.randomizer, self.n)
+        curve = candidate.curve(self.randomizer, self.crowd)
         return (
             candidate.theorem.direction is Direction.LOWER
             and isinstance(curve, ProfileCurve)

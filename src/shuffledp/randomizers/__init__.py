@@ -1,5 +1,41 @@
 """What a device runs, as small frozen descriptions. Nothing is sampled here."""
 
+from shuffledp.randomizers.base import Randomizer, Scene
+from shuffledp.randomizers.checkin import CheckIn
+from shuffledp.randomizers.continuous import DiscreteLaplace, Gaussian, Laplace, TruncatedLaplace
+from shuffledp.randomizers.finite import (
+    KRR,
+    BinaryRR,
+    Channel,
+    HadamardResponse,
+    LocalHashing,
+    OneBitMean,
+    Piecewise,
+    SubsetSelection,
+    UnaryEncoding,
+    optimised_unary,
+    rappor,
+)
 from shuffledp.randomizers.ldp import LDP
 
-__all__ = ["LDP"]
+__all__ = [
+    "KRR",
+    "LDP",
+    "BinaryRR",
+    "Channel",
+    "CheckIn",
+    "DiscreteLaplace",
+    "Gaussian",
+    "HadamardResponse",
+    "Laplace",
+    "LocalHashing",
+    "OneBitMean",
+    "Piecewise",
+    "Randomizer",
+    "Scene",
+    "SubsetSelection",
+    "TruncatedLaplace",
+    "UnaryEncoding",
+    "optimised_unary",
+    "rappor",
+]

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
 
 from shuffledp import checks
+from shuffledp.errors import ConversionError
+from shuffledp.randomizers.base import Randomizer, Scene
+from shuffledp.randomizers.finite import KRR
+from shuffledp.randomizers.outcomes import Outcomes
 
 
 @dataclass(frozen=True)
-class LDP:
+class LDP(Randomizer):
     """Any eps0-LDP randomizer (or (eps0, delta0)-LDP), one for all users of a slot.
 
     Replacing one user's value changes the law of that user's report by a factor of at most
@@ -17,6 +26,9 @@ class LDP:
 
     eps0: float
     delta0: float = 0.0
+    pair_argument: ClassVar[str] = (
+        "the largest law of all eps0-LDP randomizers (docs/proofs/stronger_clones.md)"
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "eps0", checks.positive("eps0", self.eps0))
@@ -27,3 +39,19 @@ class LDP:
         if self.delta0:
             return f"any (eps0={self.eps0:g}, delta0={self.delta0:g})-LDP randomizer"
         return f"any {self.eps0:g}-LDP randomizer"
+
+    def blankets(self) -> list[Scene]:
+        if self.delta0:
+            raise ConversionError("A blanket is known for pure randomizers only (delta0 = 0).")
+        decay = math.exp(-self.eps0)
+        likely, rare = 1.0 / (1.0 + decay), decay / (1.0 + decay)
+        pair = Outcomes.discrete([likely, rare], [rare, likely], np.full(2, rare))
+        return [Scene("any two values", "blanket", pair, symmetric=True)]
+
+    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+        eps0 = min(self.eps0, 299.0)
+        return [
+            Scene(f"{k}-RR: {scene.victim}", scene.others, scene.outcomes, scene.symmetric)
+            for k in (2, 3)
+            for scene in KRR(k, eps0=eps0).datasets()
+        ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 import tempfile
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shuffledp.errors import MissingExtraError, ParameterError
 from shuffledp.labels import Interval, Value
 from shuffledp.protocols import Shuffled
+from shuffledp.randomizers import LDP
 from shuffledp.reports.text import NAMES
 
 if TYPE_CHECKING:
@@ -106,9 +108,56 @@ def _draw_bounds(axes: Any, values: list[Value], quantity: str) -> None:
     axes.invert_yaxis()
 
 
-def save_comparison(values: list[Value], quantity: str, title: str, path: str | Path) -> None:
-    """All bounds of one question as bars."""
-    figure, axes = new_figure(width=8.0, height=5.0)
-    _draw_bounds(axes, values, quantity)
-    axes.set_title(title, fontsize=9)
+def save_comparison(
+    protocol: Shuffled,
+    values: list[Value],
+    quantity: str,
+    question: dict[str, float],
+    path: str | Path,
+) -> None:
+    """All bounds of one question as bars; for epsilon and delta also over n and over eps0."""
+    sweeps = quantity in {"epsilon", "delta"}
+    varied = _other_budgets(protocol) if sweeps else []
+    figure, axes = new_figure(1 + sweeps + bool(varied))
+    panels = list(axes) if sweeps else [axes]
+    _draw_bounds(panels[0], values, quantity)
+    if sweeps:
+        crowds = [max(10, round(protocol.n * 10**power)) for power in (-1.0, -0.5, 0.0, 0.5, 1.0)]
+        over_n = [Shuffled(protocol.randomizer, min(n, 10**12)) for n in crowds]
+        _draw_sweep(panels[1], [float(p.n) for p in over_n], over_n, question, "number of users")
+        panels[1].set_xscale("log")
+    if varied:
+        budgets = [p.randomizer.eps0 for p in varied]
+        _draw_sweep(panels[2], budgets, varied, question, "eps0")
+    figure.suptitle(str(protocol), fontsize=10)
     save_figure(figure, path)
+
+
+def _other_budgets(protocol: Shuffled) -> list[Shuffled]:
+    """The protocol with other local budgets, where the randomizer has one to set."""
+    randomizer = protocol.randomizer
+    if not any(f.name == "eps0" and f.init for f in fields(randomizer)):  # type: ignore[arg-type]
+        return []
+    factors = (0.5, 0.75, 1.0, 1.25, 1.5)
+    return [
+        replace(protocol, randomizer=replace(randomizer, eps0=factor * randomizer.eps0))  # type: ignore[type-var]
+        for factor in factors
+    ]
+
+
+def _draw_sweep(
+    axes: Any, at: list[float], protocols: list[Shuffled], question: dict[str, float], label: str
+) -> None:
+    """The interval of this randomizer and the generic guarantee."""
+    answers = [p.ask(**question) for p in protocols]
+    axes.fill_between(
+        at, [a.lower for a in answers], [a.upper for a in answers], color="#1a7f4b", alpha=0.25
+    )
+    axes.plot(at, [a.upper for a in answers], "o-", color=COLOURS["PROVEN"], label="guaranteed")
+    axes.plot(at, [a.lower for a in answers], "o--", color=COLOURS["FIXED_PAIR"], label="leaked")
+    if not isinstance(protocols[0].randomizer, LDP) and math.isfinite(protocols[0].randomizer.eps0):
+        generic = [p.bound("stronger-clones", **question).value for p in protocols]
+        axes.plot(at, generic, ":", color="black", label="generic bound for the same eps0")
+    axes.set(xlabel=label, ylabel=NAMES[answers[0].quantity], yscale="log")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)

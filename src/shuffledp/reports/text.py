@@ -11,8 +11,9 @@ from rich.progress import track
 from rich.table import Table
 
 from shuffledp.bounds import Theorem
-from shuffledp.labels import Interval, Value
+from shuffledp.labels import Interval, Status, Value
 from shuffledp.protocols import Shuffled
+from shuffledp.randomizers import LDP
 
 if TYPE_CHECKING:
     from shuffledp.reproduce.result import Result
@@ -60,7 +61,7 @@ def print_account(
         f"{guarantee.value:.6g}",
         _status(guarantee),
         guarantee.theorem,
-        "holds for every data set and every such randomizer",
+        _meaning(protocol, guarantee),
     )
     table.add_row(
         "leaked",
@@ -71,6 +72,14 @@ def print_account(
     )
     out.print(table)
     out.print(f"computed in {seconds * 1e3:.0f} ms")
+
+
+def _meaning(protocol: Shuffled, guarantee: Value) -> str:
+    if guarantee.status is not Status.PROVEN:
+        return guarantee.note
+    if isinstance(protocol.randomizer, LDP):
+        return "holds for every data set and every such randomizer"
+    return "holds for every data set"
 
 
 def print_comparison(

@@ -1,0 +1,247 @@
+"""Bounds for randomizers whose law is known: the blanket above, data sets below.
+
+Symbols: e = exp(epsilon); V = (first - e second) / base as in docs/proofs/identity.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from shuffledp.bounds.theorem import Refutation, Subject, Theorem, bound
+from shuffledp.curves import Curve, ProfileCurve
+from shuffledp.errors import RegimeError
+from shuffledp.labels import Direction, Status
+from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
+from shuffledp.numerics.positive_part import Law, mean_positive_part
+from shuffledp.randomizers import Randomizer, Scene
+from shuffledp.randomizers.outcomes import Outcomes
+
+_FINEST, _QUICKEST = 2e-4, 1e-2
+LawAt = Callable[[float], tuple[list[float], list[float]]]
+"""e -> values and weights of V."""
+
+_FAR = 60.0
+"""Beyond this epsilon the profiles of mechanisms without a pure budget are not searched."""
+
+
+def _engine_width(width: float) -> float:
+    return _QUICKEST if width >= QUICK else max(width, _FINEST)
+
+
+def top_epsilon(randomizer: Randomizer) -> float:
+    """delta is 0 from here on, or the search ends."""
+    return randomizer.eps0 if math.isfinite(randomizer.eps0) else _FAR
+
+
+def blanket_curve(randomizer: Randomizer, n: int) -> ProfileCurve:
+    """The largest blanket bound over the candidate pairs and both directions."""
+    scenes = randomizer.blankets()
+    pure = math.isfinite(randomizer.eps0)
+
+    @lru_cache(maxsize=256)
+    def profile(epsilon: float, width: float) -> Enclosure:
+        if pure and epsilon >= randomizer.eps0:
+            return Enclosure(0.0, 0.0)
+        value = max(
+            outcomes.delta_upper(n, epsilon, _engine_width(width))
+            for scene in scenes
+            for outcomes in _both_ways(scene)
+        )
+        return Enclosure(value, value)
+
+    return ProfileCurve(profile, top=top_epsilon(randomizer))
+
+
+def _both_ways(scene: Scene) -> list[Outcomes]:
+    if scene.symmetric:
+        return [scene.outcomes]
+    return [scene.outcomes, scene.outcomes.swapped()]
+
+
+def dataset_curve(scene: Scene, n: int, top: float) -> ProfileCurve:
+    """Exact curve of one data set."""
+
+    def profile(epsilon: float, width: float, forward: bool) -> Enclosure:
+        outcomes = scene.outcomes if forward else scene.outcomes.swapped()
+        if epsilon >= top and math.isfinite(top) and top < _FAR:
+            return Enclosure(0.0, 0.0)
+        lower = outcomes.delta_lower(n, epsilon, _engine_width(width))
+        if width > FINE:  # searches for a lower bound need no more
+            return Enclosure(lower, lower)
+        return Enclosure(lower, max(outcomes.delta_upper(n, epsilon, _engine_width(width)), lower))
+
+    return ProfileCurve(
+        lambda epsilon, width: profile(epsilon, width, True),
+        top=top,
+        direction=Direction.LOWER,
+        reverse=None if scene.symmetric else lambda epsilon, width: profile(epsilon, width, False),
+    )
+
+
+class WorstDataset(Curve):
+    """The data set that leaks most, for each question anew."""
+
+    kind = "data-set"
+
+    def __init__(self, curves: list[ProfileCurve]) -> None:
+        self.curves = curves
+
+    def delta(self, epsilon: float) -> float:
+        return max(curve.delta(epsilon) for curve in self.curves)
+
+    def epsilon(self, delta: float) -> float:
+        best = 0.0
+        for curve in self.curves:
+            if curve.enclose(best, QUICK).upper > delta:
+                best = max(best, curve.epsilon(delta))
+        return best
+
+    def renyi(self, order: float) -> float:
+        return max(curve.renyi(order) for curve in self.curves)
+
+    def tradeoff(self, alpha: float) -> float:
+        return min(curve.tradeoff(alpha) for curve in self.curves)
+
+
+@bound(
+    Theorem(
+        id="blanket",
+        citation="Balle, Bell, Gascón, Nissim 2019 (CRYPTO); exact evaluation and worst pair our own",
+        statement="delta(eps) <= (1/n) E[(V_1+...+V_n)+], V = (a - e b)/u w.p. u, plus the mass where u = 0",
+        validity="randomizers whose law and worst pair of inputs are known; any others' values",
+        status=Status.PROVEN,
+        direction=Direction.UPPER,
+        proof="proofs/blanket.md",
+    ),
+    about=Subject.LAW,
+)
+def blanket(randomizer: Randomizer, n: int) -> Curve:
+    """Blanket bound where the worst pair of inputs is proven."""
+    if not randomizer.pair_proven:
+        raise RegimeError("blanket", "a proven worst pair of inputs", str(randomizer))
+    return blanket_curve(randomizer, n)
+
+
+@bound(
+    Theorem(
+        id="blanket-pair",
+        citation="Balle, Bell, Gascón, Nissim 2019 (CRYPTO), for one pair of the victim's values",
+        statement="as blanket, for the victim at the two ends of the interval and any others' values",
+        validity="randomizers whose worst pair of inputs is not proven",
+        status=Status.FIXED_PAIR,
+        direction=Direction.UPPER,
+        proof="proofs/blanket.md",
+        note="bounds all data sets of the others, but only this pair of the victim's values",
+    ),
+    about=Subject.LAW,
+)
+def blanket_pair(randomizer: Randomizer, n: int) -> Curve:
+    """Blanket bound for the candidate pair."""
+    if randomizer.pair_proven:
+        raise RegimeError("blanket-pair", "an unproven worst pair of inputs", str(randomizer))
+    return blanket_curve(randomizer, n)
+
+
+@bound(
+    Theorem(
+        id="dataset",
+        citation="exact computation",
+        statement="what the worst data set found leaks: the victim's values differ, all others share one",
+        validity="randomizers whose law is known",
+        status=Status.FIXED_PAIR,
+        direction=Direction.LOWER,
+        proof="proofs/identity.md",
+    ),
+    about=Subject.LAW,
+)
+def dataset(randomizer: Randomizer, n: int) -> Curve:
+    """Best of the randomizer's usual data sets."""
+    top = top_epsilon(randomizer)
+    return WorstDataset([dataset_curve(scene, n, top) for scene in randomizer.datasets()])
+
+
+def _ratios(theorem: str, randomizer: Randomizer) -> tuple[float, float]:
+    """eps0 and the total variation of the worst pair."""
+    scenes = randomizer.blankets()
+    if not math.isfinite(randomizer.eps0) or len(scenes) != 1 or scenes[0].outcomes.unseen:
+        raise RegimeError(theorem, "a pure randomizer with one worst pair", str(randomizer))
+    outcomes = scenes[0].outcomes
+    return randomizer.eps0, float(0.5 * np.abs(outcomes.first - outcomes.second).sum())
+
+
+def _law_curve(eps0: float, n: int, law: LawAt) -> ProfileCurve:
+    def profile(epsilon: float, width: float) -> Enclosure:
+        if epsilon >= eps0:
+            return Enclosure(0.0, 0.0)
+        values, weights = law(math.exp(epsilon))
+        return mean_positive_part(Law(values, weights, 1e-14), n, width=_engine_width(width))
+
+    return ProfileCurve(profile, top=eps0)
+
+
+@bound(
+    Theorem(
+        id="variation-ratio",
+        citation="after Wang et al. 2024 (VLDB), repaired",
+        statement="only p >= a/b, TV and q >= max(a,b)/r known: the largest law of V with those",
+        validity="p = q = e^eps0, TV of the worst pair; 1 + TV <= q, TV <= (p-1)/(p+1)",
+        status=Status.PROVEN,
+        direction=Direction.UPPER,
+        proof="proofs/blanket.md",
+    ),
+    about=Subject.LAW,
+)
+def variation_ratio(randomizer: Randomizer, n: int) -> Curve:
+    """The safe form: the victim's uninformative part is kept."""
+    eps0, distance = _ratios("variation-ratio", randomizer)
+    p = q = math.exp(eps0)
+    alpha = min(distance * (1.0 + 1e-12) / (p - 1.0), 1.0 / (p + 1.0))
+    informative, rest = alpha * p / q, (1.0 - alpha * (p + 1.0)) / q
+
+    def law(e: float) -> tuple[list[float], list[float]]:
+        values = [q * (1.0 - e / p), q * (1.0 / p - e), q * (1.0 - e), 0.0]
+        return values, [informative, informative, rest, 1.0 - 2.0 * informative - rest]
+
+    return _law_curve(eps0, n, law)
+
+
+@bound(
+    Theorem(
+        id="variation-ratio-2024",
+        citation="Wang et al. 2024 (VLDB), as published",
+        statement="delta(eps) of the pair (A+D1, C-A+D2), C ~ Bin(n-1, 2r), r = alpha p / q",
+        validity="p = q = e^eps0, TV of the worst pair",
+        status=Status.REFUTED,
+        direction=Direction.UPPER,
+        refutation=Refutation(
+            dataset="10-RR, all other users on a third symbol",
+            witness="dataset",
+            parameters={"eps0": 3.0, "k": 10, "n": 1000, "delta": 1e-6},
+            claimed=0.66199,
+            leaked=0.66312,
+        ),
+        note="unsound where the victim has an uninformative part (k-RR with k >= 4)",
+    ),
+    about=Subject.LAW,
+)
+def variation_ratio_2024(randomizer: Randomizer, n: int) -> Curve:
+    """The published pair, which hides the victim's uninformative part among all silent reports."""
+    eps0, distance = _ratios("variation-ratio-2024", randomizer)
+    p = q = math.exp(eps0)
+    alpha = min(distance / (p - 1.0), 1.0 / (p + 1.0))
+    r = alpha * p / q
+    hidden = 1.0 - alpha * (p + 1.0)
+
+    def law(e: float) -> tuple[list[float], list[float]]:
+        values = [
+            alpha * (p - e) / r,
+            alpha * (1.0 - e * p) / r,
+            hidden * (1.0 - e) / (1.0 - 2.0 * r),
+        ]
+        return values, [r, r, 1.0 - 2.0 * r]
+
+    return _law_curve(eps0, n, law)

@@ -1,0 +1,94 @@
+"""Try to break a claimed guarantee with concrete data sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp import checks
+from shuffledp.errors import ParameterError
+from shuffledp.randomizers import Randomizer, Scene
+
+_GRID = 17
+_REFINEMENTS = 3
+_WIDTH = 1e-3
+
+
+@dataclass(frozen=True)
+class Refutal:
+    """The worst data set found, and whether it violates the claim."""
+
+    refuted: bool
+    delta: float
+    dataset: str
+    searched: str
+    claimed: float
+
+    @property
+    def factor(self) -> float:
+        """How many times the claimed delta the data set leaks."""
+        return self.delta / self.claimed
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "refuted": self.refuted,
+            "delta": self.delta,
+            "claimed_delta": self.claimed,
+            "factor": self.factor,
+            "dataset": self.dataset,
+            "searched": self.searched,
+        }
+
+
+def refute(randomizer: Randomizer, n: int, *, epsilon: float, delta: float) -> Refutal:
+    """Search data sets with all others at one value for one that leaks more than delta at epsilon.
+
+    Both directions are tried; on a real domain a grid of values is refined around the worst. The
+    delta returned is a certified lower bound of what that data set leaks. Finding nothing proves
+    nothing.
+    """
+    if not isinstance(randomizer, Randomizer):
+        raise ParameterError("randomizer", "a randomizer such as Laplace(eps0=4.0)", randomizer)
+    n = checks.count("n", n)
+    epsilon = checks.non_negative("epsilon", epsilon)
+    delta = checks.probability("delta", delta)
+    search = _Search(n, epsilon)
+    if randomizer.domain is None:
+        search.try_all(randomizer.datasets())
+        searched = f"{search.tried} data sets: all others at one value, both directions"
+    else:
+        low, high = randomizer.domain
+        points = [low + (high - low) * i / (_GRID - 1) for i in range(_GRID)]
+        step = (high - low) / (_GRID - 1)
+        for _ in range(_REFINEMENTS + 1):
+            for point in points:
+                search.try_all(randomizer.datasets([point]), point)
+            centre, step = search.point, step / 4.0
+            points = [centre + k * step for k in (-3, -2, -1, 1, 2, 3)]
+            points = [point for point in points if low <= point <= high]
+        searched = (
+            f"{search.tried} data sets: all others at one value of [{low:g}, {high:g}], a grid of"
+            f" {_GRID} refined {_REFINEMENTS} times, both directions"
+        )
+    return Refutal(search.delta > delta, search.delta, search.dataset, searched, delta)
+
+
+class _Search:
+    """Keeps the worst data set seen."""
+
+    def __init__(self, n: int, epsilon: float) -> None:
+        self.n, self.epsilon = n, epsilon
+        self.tried, self.delta, self.dataset, self.point = 0, 0.0, "none leaks anything", 0.0
+
+    def try_all(self, scenes: list[Scene], point: float = 0.0) -> None:
+        for scene in scenes:
+            ways = [(scene.outcomes, "")]
+            if not scene.symmetric:
+                ways.append((scene.outcomes.swapped(), " (values exchanged)"))
+            for outcomes, suffix in ways:
+                self.tried += 1
+                value = outcomes.delta_lower(self.n, self.epsilon, _WIDTH)
+                if value > self.delta:
+                    self.delta, self.point = value, point
+                    self.dataset = f"victim {scene.victim}{suffix}; others: {scene.others}"

@@ -1,0 +1,50 @@
+"""What every randomizer tells the accountant."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from shuffledp.randomizers.outcomes import Outcomes
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Two values of the victim against a base, in words and in numbers."""
+
+    victim: str
+    others: str
+    outcomes: Outcomes
+    symmetric: bool = False
+    """Exchanging the victim's two values changes nothing."""
+
+
+class Randomizer(ABC):
+    """A local randomizer, described but never run.
+
+    ``blankets`` must cover the worst pair of inputs for every n and epsilon, up to exchanging the
+    two (the accountant tries both); ``pair_argument`` says why. ``datasets`` are real data sets:
+    all others at one value.
+    """
+
+    pair_argument: ClassVar[str] = ""
+    pair_proven: ClassVar[bool] = True
+    domain: ClassVar[tuple[float, float] | None] = None
+    """Interval of inputs, for randomizers of real values."""
+
+    eps0: float
+    """Pure local privacy budget, infinite if there is none."""
+
+    @abstractmethod
+    def blankets(self) -> list[Scene]:
+        """Candidate worst pairs against a blanket below every law."""
+
+    @abstractmethod
+    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+        """Concrete data sets. ``points`` of the domain, if it has one, replace the usual values."""
+
+    def describe(self) -> dict[str, Any]:
+        """JSON-ready description."""
+        return {"mechanism": str(self), "eps0": self.eps0}

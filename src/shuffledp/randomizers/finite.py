@@ -1,0 +1,389 @@
+"""Randomizers with finitely many kinds of outcomes.
+
+Every outcome is grouped by its likelihoods for the victim's two values and for the base, so the
+size of the domain never matters. E = exp(eps0).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shuffledp import checks
+from shuffledp.errors import ParameterError
+from shuffledp.numerics.binomial import Array
+from shuffledp.randomizers.base import Randomizer, Scene
+from shuffledp.randomizers.outcomes import Outcomes
+
+Kinds = dict[tuple[int, ...], float]
+"""(likely under x, x', x'') -> number or measure of such outcomes."""
+
+_BY_SYMMETRY = "all pairs of inputs are alike by symmetry"
+
+
+def _integer(name: str, value: object, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ParameterError(name, f"an integer >= {least}", value)
+    return int(value)
+
+
+@dataclass(frozen=True)
+class Symmetric(Randomizer):
+    """Every outcome is E times likelier, or not, for each value, and all values are alike."""
+
+    eps0: float = field(kw_only=True)
+    pair_argument = _BY_SYMMETRY
+
+    def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "eps0", checks.real("eps0", self.eps0, "a number in (0, 300)", 0.0, 300.0)
+        )
+
+    @abstractmethod
+    def _triples(self) -> tuple[Kinds, float]:
+        """Size of each kind of outcome (likely under x, x', x'') and the smaller likelihood."""
+
+    def _outcomes(self, base: int | None) -> Outcomes:
+        """Base: the value of this index, or the blanket of the smaller likelihood."""
+        sizes, unit = self._triples()
+        big = math.exp(self.eps0)
+        rows = [
+            [
+                size * unit * (big if place is not None and kind[place] else 1.0)
+                for place in (0, 1, base)
+            ]
+            for kind, size in sizes.items()
+            if size > 0.0
+        ]
+        return Outcomes.discrete(*np.array(rows).T)
+
+    def blankets(self) -> list[Scene]:
+        return [Scene("x against x'", "blanket", self._outcomes(None), symmetric=True)]
+
+    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+        places = ["all at x", "all at x'", "all at a third value"]
+        if self._only_two:
+            places.pop()
+        # "all at x" mirrors "all at x'": exchanging the victim's values covers it
+        return [
+            Scene("x against x'", words, self._outcomes(i), symmetric=i == 2)
+            for i, words in enumerate(places)
+            if i != 0
+        ]
+
+    @property
+    def _only_two(self) -> bool:
+        return False
+
+
+def _independent(share: float) -> Kinds:
+    """Kinds when each value finds an outcome likely with this share, independently."""
+    return {
+        kind: math.prod(share if likely else 1.0 - share for likely in kind)
+        for kind in itertools.product((0, 1), repeat=3)
+    }
+
+
+@dataclass(frozen=True)
+class KRR(Symmetric):
+    """k-ary randomized response: the true value with probability E / (E + k - 1)."""
+
+    k: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "k", _integer("k", self.k, 2))
+
+    def __str__(self) -> str:
+        return f"{self.k}-ary randomized response, eps0 = {self.eps0:g}"
+
+    @property
+    def _only_two(self) -> bool:
+        return self.k == 2
+
+    def _triples(self) -> tuple[Kinds, float]:
+        sizes: Kinds = {(1, 0, 0): 1.0, (0, 1, 0): 1.0}
+        sizes |= {(0, 0, 0): 0.0} if self.k == 2 else {(0, 0, 1): 1.0, (0, 0, 0): self.k - 3.0}
+        return sizes, 1.0 / (math.exp(self.eps0) + self.k - 1.0)
+
+
+@dataclass(frozen=True)
+class BinaryRR(KRR):
+    """Binary randomized response."""
+
+    k: int = field(default=2, init=False)
+
+    def __str__(self) -> str:
+        return f"binary randomized response, eps0 = {self.eps0:g}"
+
+
+@dataclass(frozen=True)
+class OneBitMean(BinaryRR):
+    """Duchi et al.'s one-bit mean on [-1, 1]: a coin biased by the value, then +-1."""
+
+    pair_argument = (
+        "the law is linear in the value, so by joint convexity the end points -1 and 1 are worst"
+    )
+
+    def __str__(self) -> str:
+        return f"one-bit mean on [-1, 1], eps0 = {self.eps0:g}"
+
+
+@dataclass(frozen=True)
+class LocalHashing(Symmetric):
+    """Local hashing: a public random hash to g values, then g-ary randomized response.
+
+    ``g`` defaults to the optimum, round(E) + 1. Hashes collide with probability 1/g.
+    """
+
+    g: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        g = min(round(math.exp(min(self.eps0, 30.0))) + 1, 2**31) if self.g is None else self.g
+        object.__setattr__(self, "g", _integer("g", g, 2))
+
+    def __str__(self) -> str:
+        return f"local hashing to {self.g} values, eps0 = {self.eps0:g}"
+
+    def _triples(self) -> tuple[Kinds, float]:
+        assert self.g is not None
+        g = float(self.g)
+        same, pair, apart = 1.0 / g**2, (g - 1.0) / g**2, (g - 1.0) * (g - 2.0) / g**2
+        single = apart + pair  # one value's cell is its own: all apart, or the other two collide
+        sizes: Kinds = {
+            (1, 1, 1): same,
+            (1, 1, 0): pair,
+            (1, 0, 1): pair,
+            (0, 1, 1): pair,
+            (1, 0, 0): single,
+            (0, 1, 0): single,
+            (0, 0, 1): single,
+            (0, 0, 0): same * (g - 1.0) + 3.0 * pair * (g - 2.0) + apart * max(g - 3.0, 0.0),
+        }
+        return sizes, 1.0 / (math.exp(self.eps0) + g - 1.0)
+
+
+@dataclass(frozen=True)
+class HadamardResponse(Symmetric):
+    """Hadamard response: half of the codewords are E times likelier, two halves cross evenly."""
+
+    def __str__(self) -> str:
+        return f"Hadamard response, eps0 = {self.eps0:g}"
+
+    def _triples(self) -> tuple[Kinds, float]:
+        return _independent(0.5), 2.0 / (math.exp(self.eps0) + 1.0)
+
+
+@dataclass(frozen=True)
+class SubsetSelection(Symmetric):
+    """Subset selection: a subset of size d, E times likelier if it holds the true value.
+
+    ``d`` defaults to the optimum, round(k / (E + 1)), at least 1.
+    """
+
+    k: int
+    d: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "k", _integer("k", self.k, 2))
+        d = max(1, round(self.k / (math.exp(self.eps0) + 1.0))) if self.d is None else self.d
+        object.__setattr__(self, "d", _integer("d", d, 1))
+        if self.d is not None and self.d >= self.k:
+            raise ParameterError("d", f"less than k = {self.k}", self.d)
+
+    def __str__(self) -> str:
+        return f"subset selection of {self.d} in {self.k}, eps0 = {self.eps0:g}"
+
+    @property
+    def _only_two(self) -> bool:
+        return self.k == 2
+
+    def _triples(self) -> tuple[Kinds, float]:
+        assert self.d is not None
+        k, d = self.k, self.d
+        named = min(3, k)
+        sizes: Kinds = {}
+        for kind in itertools.product((0, 1), repeat=3):
+            inside = sum(kind)
+            if named == 2 and kind[2]:
+                continue
+            # share of the C(k, d) subsets that hold exactly these of the named values
+            share = 1.0
+            for j in range(inside):
+                share *= max(d - j, 0) / (k - j)
+            for j in range(named - inside):
+                share *= max(k - d - j, 0) / (k - inside - j)
+            sizes[kind] = share
+        return sizes, k / (d * math.exp(self.eps0) + k - d)
+
+
+@dataclass(frozen=True)
+class Piecewise(Symmetric):
+    """Piecewise mechanism of Wang et al. 2019 on [-1, 1]: a window E times likelier than the rest."""
+
+    pair_argument = (
+        "less overlap of the two windows is a mean-preserving spread; windows of values far apart"
+        " do not overlap"
+    )
+
+    def __str__(self) -> str:
+        return f"piecewise mechanism on [-1, 1], eps0 = {self.eps0:g}"
+
+    def _triples(self) -> tuple[Kinds, float]:
+        root = math.exp(0.5 * self.eps0)
+        reach = (root + 1.0) / math.expm1(0.5 * self.eps0)
+        window = reach - 1.0
+        density = (root * root - root) / (2.0 * root + 2.0)
+        # x = -1, x' = 1, x'' = 0: the middle window covers the gap of length 2 between the outer
+        # ones, and reaches into them where it is longer
+        into = max(0.5 * window - 1.0, 0.0)
+        sizes: Kinds = {
+            (1, 0, 1): into,
+            (0, 1, 1): into,
+            (1, 0, 0): window - into,
+            (0, 1, 0): window - into,
+            (0, 0, 1): window - 2.0 * into,
+            (0, 0, 0): 2.0 - (window - 2.0 * into),
+        }
+        return sizes, density / (root * root)
+
+
+@dataclass(frozen=True)
+class UnaryEncoding(Randomizer):
+    """One bit per value: the true one stays 1 with probability ``keep``, others become 1 with ``flip``.
+
+    RAPPOR's basic one-time form and optimised unary encoding are the two common settings.
+    """
+
+    k: int
+    keep: float
+    flip: float
+    name: str = "unary encoding"
+    pair_argument = _BY_SYMMETRY
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _integer("k", self.k, 2))
+        checks.probability("keep", self.keep)
+        checks.probability("flip", self.flip)
+        if self.flip >= self.keep:
+            raise ParameterError("flip", f"less than keep = {self.keep}", self.flip)
+
+    @property
+    def eps0(self) -> float:  # type: ignore[override]
+        return math.log(self.keep / self.flip) + math.log((1.0 - self.flip) / (1.0 - self.keep))
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.k} values, eps0 = {self.eps0:g}"
+
+    def _bits(self, others: str) -> Outcomes:
+        """Bits of x and x' (and, for others at a third value, its bit too)."""
+        on, off = self.keep / self.flip, (1.0 - self.keep) / (1.0 - self.flip)
+        rows = []
+        bits = 3 if others == "third" else 2
+        for code in range(2**bits):
+            y = [(code >> j) & 1 for j in range(bits)]
+            mass = math.prod(self.flip if bit else 1.0 - self.flip for bit in y)
+            likely = [on if bit else off for bit in y]
+            if others == "blanket":
+                rest = self.flip ** (self.k - 2)
+                # all ones: every value is likely; otherwise some value's bit is 0
+                parts = [(mass * (1.0 - rest), off), (mass * rest, on)] if all(y) else [(mass, off)]
+            else:
+                parts = [(mass, likely[2 if others == "third" else 1])]
+            rows += [(m * likely[0], m * likely[1], m * base) for m, base in parts if m > 0.0]
+        return Outcomes.discrete(*np.array(rows).T)
+
+    def blankets(self) -> list[Scene]:
+        return [Scene("x against x'", "blanket", self._bits("blanket"), symmetric=True)]
+
+    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+        scenes = [Scene("x against x'", "all at x'", self._bits("x'"))]
+        if self.k >= 3:
+            third = self._bits("third")
+            scenes.append(Scene("x against x'", "all at a third value", third, symmetric=True))
+        return scenes
+
+
+def rappor(k: int, eps0: float) -> UnaryEncoding:
+    """Basic one-time RAPPOR: every bit kept with probability e^(eps0/2) / (1 + e^(eps0/2))."""
+    half = math.exp(-0.5 * checks.real("eps0", eps0, "a number in (0, 300)", 0.0, 300.0))
+    return UnaryEncoding(k, 1.0 / (1.0 + half), half / (1.0 + half), "RAPPOR")
+
+
+def optimised_unary(k: int, eps0: float) -> UnaryEncoding:
+    """Optimised unary encoding: keep 1/2, flip 1 / (E + 1)."""
+    decay = math.exp(-checks.real("eps0", eps0, "a number in (0, 300)", 0.0, 300.0))
+    return UnaryEncoding(k, 0.5, decay / (1.0 + decay), "optimised unary encoding")
+
+
+@dataclass(frozen=True, eq=False)
+class Channel(Randomizer):
+    """Any finite channel: row x is the law of the report of a user with value x."""
+
+    matrix: Array
+    pair_argument = "all pairs of inputs are computed"
+
+    def __post_init__(self) -> None:
+        try:
+            rows = np.array(self.matrix, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ParameterError(
+                "matrix", "a table of numbers, rows of equal length", "a ragged one"
+            ) from None
+        if rows.ndim != 2 or rows.shape[0] < 2 or rows.shape[1] < 1:
+            raise ParameterError(
+                "matrix", "at least two rows of equal length", f"shape {rows.shape}"
+            )
+        for i, row in enumerate(rows):
+            if not np.all(np.isfinite(row)):
+                raise ParameterError("matrix", f"finite in row {i + 1}", row.tolist())
+            if np.any(row < 0.0):
+                raise ParameterError("matrix", f"non-negative in row {i + 1}", row.tolist())
+            if abs(math.fsum(row) - 1.0) > 1e-9:
+                raise ParameterError("matrix", f"a law summing to 1 in row {i + 1}", math.fsum(row))
+        object.__setattr__(self, "matrix", rows / [[math.fsum(row)] for row in rows])
+
+    def __str__(self) -> str:
+        inputs, outputs = self.matrix.shape
+        return f"channel with {inputs} inputs and {outputs} outputs, eps0 = {self.eps0:g}"
+
+    @property
+    def eps0(self) -> float:  # type: ignore[override]
+        low, high = self.matrix.min(axis=0), self.matrix.max(axis=0)
+        if np.any((low == 0.0) & (high > 0.0)):
+            return math.inf
+        used = high > 0.0
+        return float(np.log(high[used] / low[used]).max(initial=0.0))
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        inputs = len(self.matrix)
+        return [(x, y) for x in range(inputs) for y in range(x + 1, inputs)]
+
+    def blankets(self) -> list[Scene]:
+        blanket = self.matrix.min(axis=0)
+        return [
+            Scene(
+                f"{x + 1} against {y + 1}",
+                "blanket",
+                Outcomes.discrete(self.matrix[x], self.matrix[y], blanket),
+            )
+            for x, y in self._pairs()
+        ]
+
+    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+        return [
+            Scene(
+                f"{x + 1} against {y + 1}",
+                f"all at {z + 1}",
+                Outcomes.discrete(self.matrix[x], self.matrix[y], row),
+            )
+            for x, y in self._pairs()
+            for z, row in enumerate(self.matrix)
+        ]

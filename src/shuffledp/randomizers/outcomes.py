@@ -1,0 +1,180 @@
+"""Outcomes of a report under three laws: the victim's two values and a common base.
+
+The base is the law of another user (a data set: exact) or a blanket below all of them (an upper
+bound). What matters of an outcome is V = (first - e second) / base and its base mass.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.numerics.binomial import Array, U
+from shuffledp.numerics.positive_part import Law, mean_positive_part
+
+_EXACT = 8.0 * U
+_HUGE = 50.0
+_ROUNDS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Masses of outcome cells under the three laws.
+
+    ``low`` and ``high`` hold, for each cell, bounds of (first / base, second / base) inside it;
+    None means each cell is a single outcome, or many of equal ratios; an infinite bound takes the
+    cell out of the blanket, its first mass being added instead. ``unseen`` are the masses of
+    (first, second) where the base vanishes. ``precision`` bounds the relative error of all masses.
+    The base may sum to less than 1: the rest tells nothing.
+    """
+
+    first: Array
+    second: Array
+    base: Array
+    low: tuple[Array, Array] | None = None
+    high: tuple[Array, Array] | None = None
+    unseen: tuple[tuple[float, float], ...] = ()
+    precision: float = _EXACT
+
+    @classmethod
+    def discrete(cls, first: ArrayLike, second: ArrayLike, base: ArrayLike) -> Outcomes:
+        """Single outcomes; those the base misses are kept apart."""
+        a, b, c = (np.asarray(x, dtype=np.float64) for x in (first, second, base))
+        seen = c > 0.0
+        missed = tuple(
+            (float(x), float(y)) for x, y in zip(a[~seen], b[~seen], strict=True) if x or y
+        )
+        return cls(a[seen], b[seen], c[seen], unseen=missed)
+
+    def swapped(self) -> Outcomes:
+        """The victim's two values exchanged."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            low=self.low and self.low[::-1],
+            high=self.high and self.high[::-1],
+            unseen=tuple((b, a) for a, b in self.unseen),
+        )
+
+    def thinned(self, rate: float) -> Outcomes:
+        """Each user reports only with this probability: an erasure symbol, alike under all laws."""
+        one = np.ones(1)
+        return replace(
+            self,
+            first=np.append(rate * self.first, 1.0 - rate),
+            second=np.append(rate * self.second, 1.0 - rate),
+            base=np.append(rate * self.base, 1.0 - rate),
+            low=self.low and (np.append(self.low[0], one), np.append(self.low[1], one)),
+            high=self.high and (np.append(self.high[0], one), np.append(self.high[1], one)),
+            unseen=tuple((rate * a, rate * b) for a, b in self.unseen),
+            precision=self.precision + 4.0 * U,
+        )
+
+    def delta_upper(self, n: int, epsilon: float, width: float) -> float:
+        """Upper bound of (1/n) E[(V_1 + ... + V_n)+] plus the mass the base misses.
+
+        Where first / base is huge, one such report decides alone: the rarest cells are taken out of
+        the base and their first mass is added, as long as that is below ``width`` of the result.
+        """
+        e = math.exp(epsilon)
+        missed = math.fsum(max(a - e * b, 0.0) for a, b in self.unseen)
+        missed += 16.0 * U * math.fsum(a + e * b for a, b in self.unseen)
+        budget, best = 1e-9, 1.0
+        for _ in range(_ROUNDS):
+            inside, extra = self._without_rare(budget)
+            value = mean_positive_part(inside._upper_law(e), n, width=width).upper
+            best = min(best, value + missed + extra)
+            if extra <= 0.2 * width * (value + missed):
+                break
+            budget = 0.1 * width * (value + missed)
+        return best
+
+    def delta_lower(self, n: int, epsilon: float, width: float) -> float:
+        """Lower bound of the same: cells at their means, rare ones merged."""
+        e = math.exp(epsilon)
+        missed = math.fsum(max(a - e * b, 0.0) for a, b in self.unseen)
+        missed -= 16.0 * U * math.fsum(a + e * b for a, b in self.unseen)
+        budget, best = 1e-9, 0.0
+        for _ in range(_ROUNDS):
+            inside, extra = self._merging_rare(budget)
+            best = max(
+                best, mean_positive_part(inside._lower_law(e), n, width=width).lower + missed
+            )
+            if extra <= 0.2 * width * best:
+                break
+            budget = 0.1 * width * best
+        return min(best, 1.0)
+
+    def _rare(self, budget: float) -> NDArray[np.bool_]:
+        """The cells of largest first / base that together hold at most ``budget`` of first."""
+        rank = np.argsort(-self.first / self.base)
+        rare = np.zeros(len(rank), dtype=np.bool_)
+        rare[rank] = np.cumsum(self.first[rank]) <= budget
+        return rare & (self.first > _HUGE * self.base)
+
+    def _without_rare(self, budget: float) -> tuple[Outcomes, float]:
+        out = self._rare(budget)
+        if self.high is not None:
+            out |= np.isinf(self.high[0]) | np.isinf(self.high[1])
+        if not np.any(out):
+            return self, 0.0
+        extra = 1.01 * float(self.first[out].sum())
+        return self._keep(~out), extra
+
+    def _merging_rare(self, budget: float) -> tuple[Outcomes, float]:
+        out = self._rare(budget)
+        if np.count_nonzero(out) < 2:
+            return self, 0.0
+        kept = self._keep(~out)
+        merged = replace(
+            kept,
+            first=np.append(kept.first, self.first[out].sum()),
+            second=np.append(kept.second, self.second[out].sum()),
+            base=np.append(kept.base, self.base[out].sum()),
+            low=None,
+            high=None,
+            precision=self.precision + len(out) * U,
+        )
+        return merged, float(self.first[out].sum())
+
+    def _keep(self, cells: NDArray[np.bool_]) -> Outcomes:
+        return replace(
+            self,
+            first=self.first[cells],
+            second=self.second[cells],
+            base=self.base[cells],
+            low=self.low and (self.low[0][cells], self.low[1][cells]),
+            high=self.high and (self.high[0][cells], self.high[1][cells]),
+        )
+
+    def _means(self, e: float) -> tuple[Array, Array]:
+        """V averaged over each cell, and the error of that."""
+        value = (self.first - e * self.second) / self.base
+        return value, 2.0 * self.precision * (self.first + e * self.second) / self.base
+
+    def _law(self, values: Array, weights: Array) -> Law:
+        nothing = max(1.0 - math.fsum(weights.tolist()), 0.0)
+        return Law(np.append(values, 0.0), np.append(weights, nothing), self.precision)
+
+    def _lower_law(self, e: float) -> Law:
+        """Each cell at its mean: less in convex order; moved down by the rounding error."""
+        value, error = self._means(e)
+        return self._law(value - error, self.base)
+
+    def _upper_law(self, e: float) -> Law:
+        """Each cell spread to its extremes, mean kept: more in convex order; moved up alike."""
+        value, error = self._means(e)
+        if self.low is None or self.high is None:
+            return self._law(value + error, self.base)
+        bottom = np.minimum(self.low[0] - e * self.high[1], value) - error
+        top = np.maximum(self.high[0] - e * self.low[1], value) + error
+        span = np.maximum(top - bottom, 1e-300)
+        share = np.clip((value + error - bottom) / span * (1.0 + 8.0 * U), 0.0, 1.0)
+        return self._law(
+            np.concatenate([bottom, top]),
+            np.concatenate([self.base * (1.0 - share), self.base * share]),
+        )
