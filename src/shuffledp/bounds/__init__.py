@@ -1,6 +1,6 @@
 """Theorems: one family per file, each registered with its labels and its curve."""
 
-from shuffledp.bounds import approximate, clones, datasets, laws, published
+from shuffledp.bounds import approximate, clones, datasets, hps, laws, personalized, published
 from shuffledp.bounds.theorem import Bound, Refutation, Theorem, all_bounds, get_bound
 
 __all__ = [
@@ -12,6 +12,8 @@ __all__ = [
     "clones",
     "datasets",
     "get_bound",
+    "hps",
     "laws",
+    "personalized",
     "published",
 ]

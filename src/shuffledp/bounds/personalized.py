@@ -1,0 +1,166 @@
+"""Unequal budgets, soundly: a common blanket above, tests on concrete data sets below.
+
+delta(eps) <= E_M[(1/(M+1)) E(L_1 + ... + L_(M+1))+], L = (a - e b) / omega, M = sum of
+Bern(gamma_i) over the others, where every other report law is at least gamma_i omega.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.bounds.laws import blanket_curve, dataset
+from shuffledp.bounds.theorem import Subject, Theorem, bound
+from shuffledp.curves import Curve, ProfileCurve
+from shuffledp.errors import RegimeError
+from shuffledp.labels import Direction, Status
+from shuffledp.numerics.binomial import Array, U
+from shuffledp.numerics.enclosure import QUICK, Enclosure
+from shuffledp.numerics.lattice_sum import SumLaw, sum_law
+from shuffledp.numerics.stochastic import Stand
+from shuffledp.randomizers import Randomizer, Scene
+from shuffledp.randomizers.outcomes import Outcomes
+
+_WIDTH, _QUICK_WIDTH = 5e-4, 1e-2
+_LEVELS = 24
+_FAR = 60.0
+
+
+def _scaled(outcomes: Outcomes, share: float) -> Outcomes:
+    """The same outcomes against share * omega."""
+    high, low = outcomes.high, outcomes.low
+    return replace(
+        outcomes,
+        base=outcomes.base * share,
+        low=low and (low[0] / share * (1.0 - 4.0 * U), low[1] / share * (1.0 - 4.0 * U)),
+        high=high and (high[0] / share * (1.0 + 4.0 * U), high[1] / share * (1.0 + 4.0 * U)),
+        precision=outcomes.precision + 4.0 * U,
+    )
+
+
+def personal_curve(scenes: list[Scene], stand: Stand, top: float) -> ProfileCurve:
+    """The upper bound for a victim with these scenes among a crowd with this stand-in."""
+    share = stand.p if stand.trials else 1.0
+    cases = []
+    for scene in scenes:
+        outcomes = _scaled(scene.outcomes, share)
+        cases += [outcomes] if scene.symmetric else [outcomes, outcomes.swapped()]
+
+    @lru_cache(maxsize=256)
+    def profile(epsilon: float, width: float) -> Enclosure:
+        if epsilon >= top:
+            return Enclosure(0.0, 0.0)
+        engine = _QUICK_WIDTH if width >= QUICK else _WIDTH
+        value = max(case.delta_upper(stand.trials + 1, epsilon, engine) for case in cases)
+        value = min(value * stand.factor * (1.0 + 1e-12) + stand.extra, 1.0)
+        return Enclosure(value, value)
+
+    return ProfileCurve(profile, top=min(top, _FAR))
+
+
+def spread(outcomes: Outcomes) -> float:
+    """E[L^2] at epsilon = 0: what a reference costs; the number of clones is what it brings."""
+    return float(((outcomes.first - outcomes.second) ** 2 / outcomes.base).sum())
+
+
+def score_test(
+    first: Array, second: Array, others: Array, counts: NDArray[np.int64], epsilon: float
+) -> float:
+    """Lower bound of delta(epsilon) for one data set, by its most telling sum of scores.
+
+    ``first`` and ``second`` are the victim's masses of common outcomes, ``others`` one row per
+    class of the others. Each outcome gets a whole score near V = (first - e second) / mean row;
+    the sum of all scores is a function of the shuffled reports, its law is known, and the
+    divergence of that law is at most delta.
+    """
+    e = math.exp(epsilon)
+    n = int(counts.sum())
+    if n == 0:
+        return max(float(np.maximum(first - e * second, 0.0).sum()) * (1.0 - 1e-12) - 1e-15, 0.0)
+    pooled = (counts @ others) / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.where(pooled > 0.0, (first - e * second) / pooled, 0.0)
+    mean = float(value @ pooled)
+    sd = math.sqrt(max(float((value - mean) ** 2 @ pooled), 1e-300))
+    low, high = max(float(value.min()), mean - 8.0 * sd), min(float(value.max()), mean + 8.0 * sd)
+    if not high > low:
+        return 0.0
+    step = (high - low) / _LEVELS
+    score = np.rint((np.clip(value, low, high) - low) / step).astype(np.int64)
+    merge = np.zeros((score.size, _LEVELS + 1))
+    merge[np.arange(score.size), score] = 1.0
+    rows, a, b = others @ merge, first @ merge, second @ merge
+    theta = _tilt(pooled @ merge, -low / step * (n + 1) / n)
+    return statistic_delta(sum_law(rows, counts, theta), a, b, e)
+
+
+def _tilt(row: Array, target: float) -> float:
+    """theta such that the tilted mean score is the target, within reason."""
+    levels = np.arange(row.size, dtype=np.float64)
+    low, high = -4.0, 4.0
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        weight = row * np.exp(middle * (levels - levels.size))
+        low, high = (
+            (middle, high)
+            if float(levels @ weight) < target * float(weight.sum())
+            else (low, middle)
+        )
+    return low
+
+
+def statistic_delta(law: SumLaw, a: Array, b: Array, e: float) -> float:
+    """sum_t (P_t - e Q_t)+ for the others' sum plus the victim's score, rounded down."""
+    exponent = law.log_scale - law.theta * (law.start + np.arange(law.values.size))
+    peak = float(np.max(exponent + np.log(np.maximum(law.values, 1e-300))))
+    with np.errstate(under="ignore", over="ignore"):
+        weight = np.exp(np.minimum(exponent - peak, 600.0))
+        value = np.maximum(law.values, 0.0) * weight
+        error = law.error * weight + 64.0 * U * (1.0 + np.abs(exponent) + abs(peak)) * value
+        gain = np.convolve(value, a - e * b)
+        loss = np.convolve(error + 64.0 * a.size * U * value, a + e * b)
+    # the last places of each end lack terms from outside the window
+    edge = a.size
+    inside = slice(0, None) if law.outside == 0.0 else slice(edge, gain.size - edge)
+    total = float(np.maximum(gain[inside] - loss[inside] * (1.0 + 1e-9), 0.0).sum())
+    return min(total * math.exp(min(peak, 0.0)) * (1.0 - 1e-9), 1.0) if total > 0.0 else 0.0
+
+
+@bound(
+    Theorem(
+        id="personal-blanket",
+        citation="ours, after Balle, Bell, Gascón, Nissim 2019",
+        statement="delta(eps) <= E_M[(1/(M+1)) E(L_1+...+L_(M+1))+], L = (a - e b)/omega, M = sum Bern(gamma_i), R_i >= gamma_i omega",
+        validity="randomizers of a known law, a budget per user, budgets not visible beside the reports",
+        status=Status.PROVEN,
+        direction=Direction.UPPER,
+        proof="proofs/personalized.md",
+    ),
+    about=Subject.LAW,
+)
+def personal_blanket(randomizer: Randomizer, n: int) -> Curve:
+    """Equal budgets: the blanket bound."""
+    if not randomizer.pair_proven:
+        raise RegimeError("personal-blanket", "a proven worst pair of inputs", str(randomizer))
+    return blanket_curve(randomizer, n)
+
+
+@bound(
+    Theorem(
+        id="personal-dataset",
+        citation="exact computation",
+        statement="what a data set leaks through the best sum of scores: all others at one value, each with an own budget",
+        validity="randomizers of a known law, a budget per user",
+        status=Status.FIXED_PAIR,
+        direction=Direction.LOWER,
+        proof="proofs/personalized.md",
+    ),
+    about=Subject.LAW,
+)
+def personal_dataset(randomizer: Randomizer, n: int) -> Curve:
+    """Equal budgets: the usual data sets, exactly."""
+    return dataset(randomizer, n)

@@ -1,0 +1,401 @@
+"""Every user chooses a budget; each class of users gets its own guarantee."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp import checks
+from shuffledp.bounds.laws import WorstDataset, dataset_curve, top_epsilon
+from shuffledp.bounds.personalized import personal_curve, score_test, spread, statistic_delta
+from shuffledp.curves import ProfileCurve
+from shuffledp.errors import ParameterError
+from shuffledp.labels import Direction, Interval, Status, Value
+from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.lattice_sum import SumLaw, sum_law
+from shuffledp.numerics.stochastic import Stand, binomial_stand
+from shuffledp.protocols.budgets import expand
+from shuffledp.randomizers.families import Family
+
+_MOST_CLASSES = 64
+"""Up to this many distinct budgets each is a class of its own."""
+_GROUPS = 40
+_FINE = 1200
+_BISECTIONS = 14
+
+VISIBLE = (
+    "The budget travels next to the report: a rare budget points at its owner, so only users of"
+    " equal budget hide each other."
+)
+HIDDEN = (
+    "Assumed: nothing but the report itself leaves the device. If the budget (or anything derived"
+    " from it) is visible next to the report, these numbers do not hold."
+)
+
+
+@dataclass(frozen=True)
+class Class:
+    """Users of one budget, or of neighbouring budgets taken together."""
+
+    eps0: float
+    """Largest budget of the class."""
+    smallest: float
+    count: int
+    interval: Interval
+    """Amplified epsilon at the delta asked, or delta at the epsilon asked."""
+    applies: str
+    """'amplified', or 'own budget' where shuffling is not known to add anything."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "eps0": self.eps0,
+            "eps0_smallest": self.smallest,
+            "count": self.count,
+            self.interval.quantity: self.interval.to_dict(),
+            "applies": self.applies,
+            "status": self.interval.status.value,
+            "theorem": self.interval.theorem,
+        }
+
+
+@dataclass(frozen=True)
+class Guarantees:
+    """The answer by class, from the smallest budget to the largest."""
+
+    quantity: str
+    given: float
+    classes: tuple[Class, ...]
+    warning: str
+
+    @property
+    def worst(self) -> Class:
+        """The class with the largest guaranteed loss."""
+        return max(self.classes, key=lambda each: each.interval.upper)
+
+
+@dataclass(frozen=True, eq=False)
+class _Crowd:
+    """Everyone but a victim: strengths in ascending order and how many of each."""
+
+    strengths: Array
+    counts: NDArray[np.int64]
+
+
+class Personalized:
+    """The shuffled reports of users with budgets of their own.
+
+    ``budgets`` holds one number per user, or is a histogram {budget: count}; ``deltas`` one number
+    or one per user for mechanisms that need it (Gaussian). ``budgets_visible`` must be stated: does
+    a user's budget travel next to the report? Neighbouring data sets differ in one user's value;
+    budgets and n are public. ``colluders`` reveal their reports; users may drop out as long as
+    ``minimum_batch`` remain: in both cases the most helpful ones are taken to be gone.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        budgets: object,
+        *,
+        budgets_visible: bool,
+        deltas: object = None,
+        colluders: int = 0,
+        minimum_batch: int | None = None,
+    ) -> None:
+        if not isinstance(family, Family):
+            raise ParameterError("family", "a family such as LaplaceFamily()", family)
+        if not isinstance(budgets_visible, bool):
+            raise ParameterError("budgets_visible", "True or False", budgets_visible)
+        self.family, self.budgets_visible = family, budgets_visible
+        values = expand(budgets)
+        order = np.argsort(values, kind="stable")
+        self.budgets = values[order]
+        strengths = family.strengths(values, _deltas(deltas, values.size))[order]
+        if np.any(np.diff(strengths) < 0.0):  # deltas differ: order by what the device does
+            order = np.argsort(strengths, kind="stable")
+            self.budgets, strengths = self.budgets[order], strengths[order]
+        self.n = int(values.size)
+        self.colluders = 0 if colluders == 0 else checks.count("colluders", colluders)
+        batch = self.n if minimum_batch is None else checks.count("minimum_batch", minimum_batch)
+        if batch > self.n:
+            raise ParameterError("minimum_batch", f"at most n = {self.n}", batch)
+        self.gone = self.n - batch + self.colluders
+        if self.gone >= self.n:
+            raise ParameterError("colluders", "fewer than the users in a batch", self.colluders)
+        self._strengths, first, self._counts = np.unique(
+            strengths, return_index=True, return_counts=True
+        )
+        self._labels = self.budgets[np.append(first[1:] - 1, self.n - 1)]
+        self._grouped = self._strengths.size > _MOST_CLASSES
+        if self._grouped and not family.groups:
+            raise ParameterError(
+                "budgets", f"at most {_MOST_CLASSES} distinct ones for {family.name}", "more"
+            )
+        self._stands: dict[tuple[float, float, float, int], Stand] = {}
+        self._fine = self._fine_cuts()
+
+    @property
+    def warning(self) -> str:
+        """What the numbers assume about visibility."""
+        return VISIBLE if self.budgets_visible else HIDDEN
+
+    def guarantees(
+        self, *, delta: float | None = None, epsilon: float | None = None
+    ) -> Guarantees:
+        """By class: epsilon at this delta, or delta at this epsilon."""
+        if (delta is None) == (epsilon is None):
+            raise ParameterError("question", "exactly one of delta=, epsilon=", None)
+        if delta is not None:
+            given, quantity = checks.probability("delta", delta), "epsilon"
+        else:
+            given, quantity = checks.non_negative("epsilon", epsilon), "delta"
+        classes = tuple(
+            self._class(low, high, quantity, given) for low, high in self._class_cuts()
+        )
+        return Guarantees(quantity, given, classes, self.warning)
+
+    def __str__(self) -> str:
+        text = f"{self.n:,} users, {self.family.name}, budgets from {self.budgets[0]:g} to"
+        text += f" {self.budgets[-1]:g}, shuffled"
+        return text + (", budgets visible" if self.budgets_visible else ", budgets hidden")
+
+    def _class_cuts(self) -> list[tuple[int, int]]:
+        """Runs of distinct strengths that form a class."""
+        if not self._grouped or self.budgets_visible:
+            return [(i, i) for i in range(self._strengths.size)][: 10**5]
+        return _cuts(self._strengths, _GROUPS)
+
+    def _fine_cuts(self) -> list[tuple[int, int]]:
+        return _cuts(self._strengths, _FINE) if self._strengths.size > _FINE else []
+
+    def _class(self, low: int, high: int, quantity: str, given: float) -> Class:
+        weak, strong = float(self._strengths[low]), float(self._strengths[high])
+        count = int(self._counts[low : high + 1].sum())
+        curve = self._upper(low, high, weak, strong, quantity, given)
+        top = min(self.family.top(strong), 1e300)
+        if quantity == "epsilon":
+            upper = min(curve.epsilon(given), top)
+        else:
+            upper = curve.delta(given)
+        lower = self._lower(low, high, strong, quantity, given, upper)
+        own = quantity == "epsilon" and upper >= top
+        theorem = "local" if own else "personal-blanket"
+        interval = Interval(
+            quantity,
+            Value(lower, Status.FIXED_PAIR, Direction.LOWER, "personal-dataset"),
+            Value(upper, Status.PROVEN, Direction.UPPER, theorem),
+        )
+        applies = "own budget" if own else "amplified"
+        labels = self._labels
+        return Class(float(labels[high]), float(labels[low]), count, interval, applies)
+
+    def _crowd(self, low: int, high: int) -> _Crowd:
+        """Everyone but the victim; visible budgets leave the victim's own class."""
+        counts = self._counts.astype(np.int64)
+        if self.budgets_visible:
+            mask = np.zeros_like(counts)
+            mask[low : high + 1] = counts[low : high + 1]
+            counts = mask
+        if low == high:
+            counts = counts.copy()
+            counts[low] -= 1
+        keep = counts > 0
+        return _Crowd(self._strengths[keep], counts[keep])
+
+    def _weights(self, reference: float, low: int, high: int) -> tuple[Array, NDArray[np.int64]]:
+        """gamma_i of the others still there, rounded down."""
+        weak, strong = float(self._strengths[low]), float(self._strengths[high])
+        if self._fine and not self.budgets_visible:
+            starts = np.array([a for a, _ in self._fine])
+            ends = np.array([b for _, b in self._fine])
+            counts = np.add.reduceat(self._counts.astype(np.int64), starts)
+            # gamma is quasi-concave in the strength: smallest at an end of the bin
+            gammas = np.minimum(
+                self.family.weights(reference, self._strengths[starts], weak, strong),
+                self.family.weights(reference, self._strengths[ends], weak, strong),
+            )
+            gone = self.gone + 1  # the victim, taken to be the most helpful user
+        else:
+            crowd = self._crowd(low, high)
+            counts = crowd.counts
+            gammas = self.family.weights(reference, crowd.strengths, weak, strong)
+            gone = self.gone + (1 if low < high else 0)
+        return gammas, _without(gammas, counts, gone)
+
+    def _upper(
+        self, low: int, high: int, weak: float, strong: float, quantity: str, given: float
+    ) -> ProfileCurve:
+        """The curve of the most promising reference."""
+        crowd = self._strengths if not self.budgets_visible else self._strengths[low : high + 1]
+        ranked = []
+        for reference in self.family.references(strong, crowd):
+            gammas, counts = self._weights(reference, low, high)
+            clones = float(gammas @ counts)
+            if clones <= 0.0:
+                continue
+            scenes = self.family.scenes(strong, reference)
+            cost = max(spread(scene.outcomes) for scene in scenes)
+            ranked.append((cost / (clones + 1.0), reference, scenes, gammas, counts))
+        top = self.family.top(strong)
+        if not ranked:
+            return personal_curve(self.family.scenes(strong, strong), Stand(0, 1.0, 1.0, 0.0), top)
+        ranked.sort(key=lambda entry: entry[0])
+        curves = []
+        for _, _, scenes, gammas, counts in ranked[: 1 if self._grouped else 2]:
+            curves.append(personal_curve(scenes, binomial_stand(gammas, counts), top))
+        if len(curves) == 1:
+            return curves[0]
+        if quantity == "epsilon":
+            first = curves[0].epsilon(given)
+            better = first > 0.0 and curves[1].delta(first) < curves[0].delta(first)
+            return curves[1] if better else curves[0]
+        return min(curves, key=lambda curve: curve.delta(given))
+
+    def _lower(
+        self, low: int, high: int, strong: float, quantity: str, given: float, upper: float
+    ) -> float:
+        """What a data set leaks: all others at one value, the victim the strongest of the class."""
+        crowd = self._crowd(low, high)
+        counts = crowd.counts
+        if low < high:
+            counts = counts.copy()
+            counts[int(np.searchsorted(crowd.strengths, strong))] -= 1
+        if self.gone:
+            gammas = self.family.weights(strong, crowd.strengths, strong, strong)
+            counts = _without(gammas, counts, self.gone)
+        keep = counts > 0
+        others, counts = crowd.strengths[keep], counts[keep]
+        if others.size <= 1 and counts.size and counts[0] > 0:
+            scenes = self.family.datasets(strong, float(others[0]))
+            n = int(counts[0]) + 1
+            top = top_epsilon(self.family.member(strong))
+            worst = WorstDataset([dataset_curve(scene, n, top) for scene in scenes])
+            value = worst.epsilon(given) if quantity == "epsilon" else worst.delta(given)
+            return min(value, upper)
+        tests = _Tests(self.family, strong, others, counts)
+        if quantity == "delta":
+            return min(tests.delta(given), upper)
+        return min(tests.epsilon(given, upper), upper)
+
+
+class _Tests:
+    """Score tests on the data sets "all others at one value", both directions."""
+
+    def __init__(
+        self, family: Family, strong: float, others: Array, counts: NDArray[np.int64]
+    ) -> None:
+        self.counts = counts
+        own = np.array([strong])
+        a, b = (family.reports(own, place)[0] for place in (0, 1))
+        self.cases: list[tuple[Array, Array, Array]] = []
+        self.large = others.size > 4 * _MOST_CLASSES
+        for place in (0, 2):
+            if place == 2 and family.reports(own, 0).shape[1] < 3:
+                continue
+            if self.large and place == 2:
+                continue
+            rows = _binary(family, others, place) if self.large else family.reports(others, place)
+            first, second = (_halve(a, b, x) if self.large else x for x in (a, b))
+            self.cases += [(first, second, rows), (second, first, rows)]
+        self._laws: dict[int, list[SumLaw]] = {}
+
+    def _at(self, case: int, epsilon: float) -> float:
+        first, second, rows = self.cases[case]
+        if not self.large:
+            return score_test(first, second, rows, self.counts, epsilon)
+        e = math.exp(epsilon)
+        return max(statistic_delta(law, first, second, e) for law in self._counted(rows))
+
+    def _counted(self, rows: Array) -> list[SumLaw]:
+        """The law of one count, tilted to several places: shared by all classes and questions."""
+        key = id(rows)
+        if key not in self._laws:
+            p = rows[:, 1]
+            sd = math.sqrt(float(self.counts @ (p * (1.0 - p))))
+            self._laws[key] = [
+                sum_law(rows, self.counts, shift / sd) for shift in (-4.0, 0.0, 4.0)
+            ]
+        return self._laws[key]
+
+    def delta(self, epsilon: float) -> float:
+        return max((self._at(case, epsilon) for case in range(len(self.cases))), default=0.0)
+
+    def epsilon(self, delta: float, upper: float) -> float:
+        """The largest epsilon found at which a test still leaks more than delta."""
+        if upper <= 0.0 or not self.cases:
+            return 0.0
+        best = 0.0
+        for case in range(len(self.cases)):
+            if self._at(case, best) <= delta:
+                continue
+            low, high = best, upper
+            for _ in range(_BISECTIONS):
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if self._at(case, middle) > delta else (low, middle)
+            best = low
+        return best
+
+
+def _binary(family: Family, strengths: Array, place: int) -> Array:
+    rows = np.concatenate(
+        [
+            _side(family.reports(part, place), family)
+            for part in np.array_split(strengths, max(1, strengths.size // 20_000))
+        ]
+    )
+    return rows
+
+
+def _side(rows: Array, family: Family) -> Array:
+    """Reports nearer to the victim's first value, and the others."""
+    split = _split(family.reports(np.ones(1), 0)[0], family.reports(np.ones(1), 1)[0])
+    near = np.clip(rows[:, split].sum(axis=1), 0.0, 1.0)
+    return np.stack([near, 1.0 - near], axis=1)
+
+
+def _split(a: Array, b: Array) -> NDArray[np.bool_]:
+    return np.asarray(a > b)
+
+
+def _halve(a: Array, b: Array, law: Array) -> Array:
+    near = float(law[_split(a, b)].sum())
+    return np.array([near, 1.0 - near])
+
+
+def _deltas(deltas: object, n: int) -> Array | None:
+    if deltas is None:
+        return None
+    if isinstance(deltas, int | float):
+        return np.full(n, checks.probability("deltas", deltas))
+    values = expand(deltas)
+    if values.size != n:
+        raise ParameterError("deltas", f"one number or one per user ({n})", values.size)
+    bad = np.flatnonzero(values >= 1.0)
+    if bad.size:
+        raise ParameterError("deltas", f"below 1 in row {bad[0] + 1}", float(values[bad[0]]))
+    return values
+
+
+def _cuts(strengths: Array, most: int) -> list[tuple[int, int]]:
+    """Runs of neighbouring strengths, equally wide in the logarithm, none empty."""
+    edges = np.geomspace(float(strengths[0]), float(strengths[-1]) * (1.0 + 1e-12), most + 1)
+    starts = np.unique(np.searchsorted(strengths, edges[:-1]))
+    ends = np.append(starts[1:] - 1, strengths.size - 1)
+    return [(int(a), int(b)) for a, b in zip(starts, ends, strict=True) if a <= b]
+
+
+def _without(gammas: Array, counts: NDArray[np.int64], gone: int) -> NDArray[np.int64]:
+    """Counts after the ``gone`` users of largest gamma have left."""
+    if gone <= 0:
+        return counts
+    left = counts.copy()
+    order = np.argsort(-gammas, kind="stable")
+    taken = np.minimum(
+        np.maximum(gone - np.concatenate([[0], np.cumsum(left[order])[:-1]]), 0), left[order]
+    )
+    left[order] -= taken
+    return left
