@@ -25,7 +25,7 @@ from shuffledp.numerics.stochastic import Stand
 from shuffledp.randomizers import Randomizer, Scene
 from shuffledp.randomizers.outcomes import Outcomes
 
-_WIDTH, _QUICK_WIDTH = 5e-4, 1e-2
+_WIDTH, _QUICK_WIDTH = 1e-3, 1e-2
 _LEVELS = 24
 _FAR = 60.0
 
@@ -60,6 +60,29 @@ def personal_curve(scenes: list[Scene], stand: Stand, top: float) -> ProfileCurv
         return Enclosure(value, value)
 
     return ProfileCurve(profile, top=min(top, _FAR))
+
+
+def epsilon_upper(curve: ProfileCurve, delta: float, guess: float) -> float:
+    """epsilon with delta(epsilon) <= delta certified, searched from a good guess in few steps.
+
+    What the search leaves over is at most 3e-3 in delta; without success the slow search answers.
+    """
+    goal = math.log(delta)
+    x, slope = min(guess, 0.9 * curve.top), -16.0  # slope: of ln delta over ln epsilon
+    previous: tuple[float, float] | None = None
+    for _ in range(10):
+        value = curve.delta(x)
+        y = math.log(max(value, 1e-300)) - goal
+        if -3e-3 <= y <= 0.0:
+            return x
+        if previous is not None and previous[0] != x:
+            found = (y - previous[1]) / math.log(x / previous[0])
+            slope = min(max(found, -200.0), -2.0)
+        previous = (x, y)
+        x = x * math.exp(min(max(-(y + 1.5e-3) / slope, -0.7), 0.7))
+        if not 0.0 < x < curve.top:
+            break
+    return curve.epsilon(delta)
 
 
 def spread(outcomes: Outcomes) -> float:
@@ -120,7 +143,7 @@ def statistic_delta(law: SumLaw, a: Array, b: Array, e: float) -> float:
     with np.errstate(under="ignore", over="ignore"):
         weight = np.exp(np.minimum(exponent - peak, 600.0))
         value = np.maximum(law.values, 0.0) * weight
-        error = law.error * weight + 64.0 * U * (1.0 + np.abs(exponent) + abs(peak)) * value
+        error = law.error * weight + 128.0 * U * (1.0 + np.abs(exponent) + abs(law.log_scale)) * value
         gain = np.convolve(value, a - e * b)
         loss = np.convolve(error + 64.0 * a.size * U * value, a + e * b)
     # the last places of each end lack terms from outside the window

@@ -43,7 +43,7 @@ class SumLaw:
         """Lower and upper bound of the plain masses."""
         places = self.start + np.arange(self.values.size)
         exponent = self.log_scale - self.theta * places
-        slack = 16.0 * U * (1.0 + np.abs(exponent) + abs(self.log_scale))
+        slack = 96.0 * U * (1.0 + np.abs(exponent) + abs(self.log_scale))
         with np.errstate(under="ignore", over="ignore"):
             weight = np.exp(np.minimum(exponent, 700.0))
             low = np.maximum(self.values - self.error, 0.0) * weight * (1.0 - slack)
@@ -59,14 +59,14 @@ def sum_law(masses: Array, counts: NDArray[np.int64], theta: float = 0.0) -> Sum
     tilted = masses * np.exp(theta * levels)
     norms = tilted.sum(axis=1)
     tilted = tilted / norms[:, None]
-    log_scale = math.fsum((weights * np.log(norms)).tolist()) if theta else 0.0
+    log_scale = float(np.sum(weights * np.log(norms))) if theta else 0.0
     support = int(counts.sum()) * top
     if support <= _CONVOLVED:
         values, relative = _convolve(tilted, counts)
         return SumLaw(0, values, relative * values, theta, log_scale, 0.0)
     means = tilted @ levels
-    mean = math.fsum((weights * means).tolist())
-    variance = math.fsum((weights * (tilted @ levels**2 - means**2)).tolist())
+    mean = float(np.sum(weights * means))
+    variance = float(np.sum(weights * (tilted @ levels**2 - means**2)))
     reach = top * _DEPTH / 3.0
     reach += math.sqrt(reach**2 + 2.0 * _DEPTH * max(variance, 0.0) * (1.0 + 1e-9)) + 1.0
     outside = 2.1 * math.exp(-_DEPTH)
@@ -74,7 +74,7 @@ def sum_law(masses: Array, counts: NDArray[np.int64], theta: float = 0.0) -> Sum
     size += size % 2
     centre = round(mean)
     start = centre - size // 2
-    neighbours = math.fsum((weights * (tilted[:, :-1] * tilted[:, 1:]).sum(axis=1)).tolist())
+    neighbours = float(np.sum(weights * (tilted[:, :-1] * tilted[:, 1:]).sum(axis=1)))
     last, cut = _last_frequency(neighbours, size)
     omega = 2.0 * math.pi / size * np.arange(1, last + 1)
     log_phi, relative = _log_characteristic(tilted, weights, omega)
@@ -168,10 +168,10 @@ def _by_power_sums(
     power, term, scale = weights.copy(), -np.ones_like(y), np.ones_like(size)
     for k in range(1, _TERMS + 1):
         power = power * p
-        moment = math.fsum(power.tolist())
+        moment = float(np.sum(power))  # pairwise
         term, scale = -term * y, scale * size
         total += term * (moment / k)
-        error += (12.0 * k + 40.0) * U * scale * (moment / k)
-    last = math.fsum((power * p).tolist())
+        error += (12.0 * k + 120.0) * U * scale * (moment / k)
+    last = float(np.sum(power * p))
     error += 1.01 * scale * size * last / ((_TERMS + 1) * (1.0 - size))
     return total, 1.01 * error

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from shuffledp import checks
 from shuffledp.bounds.laws import WorstDataset, dataset_curve, top_epsilon
-from shuffledp.bounds.personalized import personal_curve, score_test, spread, statistic_delta
+from shuffledp.bounds.personalized import (
+    epsilon_upper,
+    personal_curve,
+    score_test,
+    spread,
+    statistic_delta,
+)
 from shuffledp.curves import ProfileCurve
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction, Interval, Status, Value
@@ -23,9 +29,11 @@ from shuffledp.randomizers.families import Family
 
 _MOST_CLASSES = 64
 """Up to this many distinct budgets each is a class of its own."""
-_GROUPS = 40
-_FINE = 1200
+_GROUPS = 32
+_FINE = 800
 _BISECTIONS = 14
+_SHIFTS = (-3.5, 3.5)
+"""Where, in standard deviations, counts are computed with relative accuracy."""
 
 VISIBLE = (
     "The budget travels next to the report: a rare budget points at its owner, so only users of"
@@ -135,8 +143,9 @@ class Personalized:
             raise ParameterError(
                 "budgets", f"at most {_MOST_CLASSES} distinct ones for {family.name}", "more"
             )
-        self._stands: dict[tuple[float, float, float, int], Stand] = {}
         self._fine = self._fine_cuts()
+        self._sides: Array | None = None
+        self._guess = 0.0
 
     @property
     def warning(self) -> str:
@@ -153,9 +162,10 @@ class Personalized:
             given, quantity = checks.probability("delta", delta), "epsilon"
         else:
             given, quantity = checks.non_negative("epsilon", epsilon), "delta"
-        classes = tuple(
-            self._class(low, high, quantity, given) for low, high in self._class_cuts()
-        )
+        self._guess = 0.0  # epsilon over strength of the class before
+        cuts = self._class_cuts()
+        found = [self._class(low, high, quantity, given) for low, high in reversed(cuts)]
+        classes = tuple(reversed(found))
         return Guarantees(quantity, given, classes, self.warning)
 
     def __str__(self) -> str:
@@ -178,7 +188,13 @@ class Personalized:
         curve = self._upper(low, high, weak, strong, quantity, given)
         top = min(self.family.top(strong), 1e300)
         if quantity == "epsilon":
-            upper = min(curve.epsilon(given), top)
+            if self._guess > 0.0:
+                upper = epsilon_upper(curve, given, self._guess * strong)
+            else:
+                upper = curve.epsilon(given)
+            upper = min(upper, top)
+            if 0.0 < upper < 0.5 * top:
+                self._guess = upper / strong
         else:
             upper = curve.delta(given)
         lower = self._lower(low, high, strong, quantity, given, upper)
@@ -267,6 +283,11 @@ class Personalized:
         if self.gone:
             gammas = self.family.weights(strong, crowd.strengths, strong, strong)
             counts = _without(gammas, counts, self.gone)
+        sides = None
+        if crowd.strengths.size > 4 * _MOST_CLASSES:
+            if self._sides is None:
+                self._sides = _sides(self.family, self._strengths)
+            sides = self._sides[np.searchsorted(self._strengths, crowd.strengths)]
         keep = counts > 0
         others, counts = crowd.strengths[keep], counts[keep]
         if others.size <= 1 and counts.size and counts[0] > 0:
@@ -276,61 +297,61 @@ class Personalized:
             worst = WorstDataset([dataset_curve(scene, n, top) for scene in scenes])
             value = worst.epsilon(given) if quantity == "epsilon" else worst.delta(given)
             return min(value, upper)
-        tests = _Tests(self.family, strong, others, counts)
+        tests = _Tests(
+            self.family, strong, others, counts, None if sides is None else sides[keep]
+        )
         if quantity == "delta":
             return min(tests.delta(given), upper)
         return min(tests.epsilon(given, upper), upper)
 
 
 class _Tests:
-    """Score tests on the data sets "all others at one value", both directions."""
+    """Score tests on the data sets "all others at one value", both directions.
+
+    With very many distinct budgets the score is a single bit: on which side the report lies.
+    """
 
     def __init__(
-        self, family: Family, strong: float, others: Array, counts: NDArray[np.int64]
+        self,
+        family: Family,
+        strong: float,
+        others: Array,
+        counts: NDArray[np.int64],
+        sides: Array | None,
     ) -> None:
         self.counts = counts
         own = np.array([strong])
         a, b = (family.reports(own, place)[0] for place in (0, 1))
         self.cases: list[tuple[Array, Array, Array]] = []
-        self.large = others.size > 4 * _MOST_CLASSES
+        self.laws: list[SumLaw] = []
+        if sides is not None:
+            rows = np.stack([sides, 1.0 - sides], axis=1)
+            sd = math.sqrt(float(np.sum(counts * sides * (1.0 - sides))))
+            self.laws = [sum_law(rows, counts, shift / sd) for shift in _SHIFTS]
+            side = _side(family)
+            first, second = (np.array([x[side].sum(), x[~side].sum()]) for x in (a, b))
+            self.cases = [(first, second, rows), (second, first, rows)]
+            return
         for place in (0, 2):
-            if place == 2 and family.reports(own, 0).shape[1] < 3:
-                continue
-            if self.large and place == 2:
-                continue
-            rows = _binary(family, others, place) if self.large else family.reports(others, place)
-            first, second = (_halve(a, b, x) if self.large else x for x in (a, b))
-            self.cases += [(first, second, rows), (second, first, rows)]
-        self._laws: dict[int, list[SumLaw]] = {}
+            if place == 0 or a.size > 2:
+                rows = family.reports(others, place)
+                self.cases += [(a, b, rows), (b, a, rows)]
 
     def _at(self, case: int, epsilon: float) -> float:
         first, second, rows = self.cases[case]
-        if not self.large:
+        if not self.laws:
             return score_test(first, second, rows, self.counts, epsilon)
         e = math.exp(epsilon)
-        return max(statistic_delta(law, first, second, e) for law in self._counted(rows))
-
-    def _counted(self, rows: Array) -> list[SumLaw]:
-        """The law of one count, tilted to several places: shared by all classes and questions."""
-        key = id(rows)
-        if key not in self._laws:
-            p = rows[:, 1]
-            sd = math.sqrt(float(self.counts @ (p * (1.0 - p))))
-            self._laws[key] = [
-                sum_law(rows, self.counts, shift / sd) for shift in (-4.0, 0.0, 4.0)
-            ]
-        return self._laws[key]
+        return max(statistic_delta(law, first, second, e) for law in self.laws)
 
     def delta(self, epsilon: float) -> float:
         return max((self._at(case, epsilon) for case in range(len(self.cases))), default=0.0)
 
     def epsilon(self, delta: float, upper: float) -> float:
         """The largest epsilon found at which a test still leaks more than delta."""
-        if upper <= 0.0 or not self.cases:
-            return 0.0
         best = 0.0
         for case in range(len(self.cases)):
-            if self._at(case, best) <= delta:
+            if upper <= best or self._at(case, best) <= delta:
                 continue
             low, high = best, upper
             for _ in range(_BISECTIONS):
@@ -340,30 +361,18 @@ class _Tests:
         return best
 
 
-def _binary(family: Family, strengths: Array, place: int) -> Array:
-    rows = np.concatenate(
-        [
-            _side(family.reports(part, place), family)
-            for part in np.array_split(strengths, max(1, strengths.size // 20_000))
-        ]
-    )
-    return rows
+def _side(family: Family) -> NDArray[np.bool_]:
+    """The outcomes likelier under the victim's first value."""
+    one = np.ones(1)
+    return np.asarray(family.reports(one, 0)[0] > family.reports(one, 1)[0])
 
 
-def _side(rows: Array, family: Family) -> Array:
-    """Reports nearer to the victim's first value, and the others."""
-    split = _split(family.reports(np.ones(1), 0)[0], family.reports(np.ones(1), 1)[0])
-    near = np.clip(rows[:, split].sum(axis=1), 0.0, 1.0)
-    return np.stack([near, 1.0 - near], axis=1)
-
-
-def _split(a: Array, b: Array) -> NDArray[np.bool_]:
-    return np.asarray(a > b)
-
-
-def _halve(a: Array, b: Array, law: Array) -> Array:
-    near = float(law[_split(a, b)].sum())
-    return np.array([near, 1.0 - near])
+def _sides(family: Family, strengths: Array) -> Array:
+    """How likely each user, at the victim's first value, reports on its side."""
+    side = _side(family)
+    parts = np.array_split(strengths, max(1, strengths.size // 20_000))
+    near = np.concatenate([family.reports(part, 0)[:, side].sum(axis=1) for part in parts])
+    return np.clip(near, 0.0, 1.0)
 
 
 def _deltas(deltas: object, n: int) -> Array | None:
