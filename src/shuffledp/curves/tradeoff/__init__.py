@@ -8,6 +8,7 @@ from shuffledp.curves.tradeoff.advanced import (
     crossed,
     lemma_6_2,
     lemma_6_3,
+    lemma_6_3_equal,
     proposition_6_4,
     stronger,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "joint",
     "lemma_6_2",
     "lemma_6_3",
+    "lemma_6_3_equal",
     "proposition_6_4",
     "stronger",
     "tensor",

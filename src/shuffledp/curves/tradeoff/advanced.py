@@ -23,7 +23,7 @@ from shuffledp.curves.tradeoff.function import (
     need_symmetric,
     upper_of,
 )
-from shuffledp.curves.tradeoff.mixture import Mixture, joint
+from shuffledp.curves.tradeoff.mixture import Mixture, average, joint
 from shuffledp.errors import ParameterError
 from shuffledp.numerics.binomial import Array
 
@@ -129,11 +129,11 @@ def best_split(mixture: Mixture, slope: float) -> Split:
 def advanced_of_laws(mixture: Mixture, slopes: Array | None = None) -> TradeoffFunction:
     """A lower bound on T(P, Q) from Lemma 6.2, optimised at every slope, both ways round.
 
-    Never below Lemma 3.1's bound.
+    Never below Lemma 3.1's bound. ``slopes`` are looked at besides its own.
     """
     _need_two(mixture)
     plain = mixture.joint()
-    e = _slopes(plain) if slopes is None else np.asarray(slopes, dtype=np.float64)
+    e = _slopes(plain) if slopes is None else np.union1d(_slopes(plain), slopes)
     swapped = Mixture(mixture.seconds, mixture.firsts, mixture.weights)
     forward = np.array([best_split(swapped, float(s)).value for s in e])
     backward = np.array([best_split(mixture, float(s)).value for s in e])
@@ -167,7 +167,7 @@ def advanced(functions: Crossed, w: float, slopes: Array | None = None) -> Trade
     """
     weight = checks.probability("w", w)
     plain = joint([functions[0][0], functions[1][1]], [1.0 - weight, weight])
-    e = _slopes(plain) if slopes is None else np.asarray(slopes, dtype=np.float64)
+    e = _slopes(plain) if slopes is None else np.union1d(_slopes(plain), slopes)
     best = np.array([_best_crossed(functions, weight, float(s)) for s in e])
     lines = TradeoffFunction.from_profile(e, np.minimum(best + _SLACK, 1.0), np.ones_like(e))
     labels = joint_direction([f.direction for row in functions for f in row])
@@ -201,6 +201,18 @@ def _best_crossed(functions: Crossed, w: float, e: float) -> float:
             low_g, high_g = max(g[at] - reach_g, box[0][0]), min(g[at] + reach_g, box[0][1])
             low_h, high_h = max(h[at] - reach_h, box[1][0]), min(h[at] + reach_h, box[1][1])
     return best
+
+
+def lemma_6_3_equal(mixture: Mixture) -> TradeoffFunction:
+    """Lemma 6.3 at gamma = eta = w: (1-w) T(P, Q_1) + w T(P, Q_2), a lower bound on T(P, Q).
+
+    (Printed as the symmetrised (1-w) T(P_1, Q) + w T(P_2, Q), which can exceed the truth.)
+    """
+    _need_two(mixture)
+    first = mixture.weights @ mixture.firsts
+    parts = [TradeoffFunction.from_pair(first, second) for second in mixture.seconds]
+    result = average(parts, mixture.weights)
+    return TradeoffFunction(result.alphas, result.betas, upper_of(result.direction))
 
 
 def proposition_6_4(function: TradeoffFunction, w: float) -> TradeoffFunction:
