@@ -21,6 +21,7 @@ from shuffledp import checks
 from shuffledp.bounds.claims import TradeoffClaim
 from shuffledp.bounds.mixtures import claim
 from shuffledp.curves.tradeoff import TradeoffFunction
+from shuffledp.curves.tradeoff.hull import lower_hull
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics import normal
@@ -189,7 +190,7 @@ class RandomStart:
         betas = np.concatenate([[1.0], betas[::-1] + missing + _ROUNDING, [0.0]])
         keep = np.append((np.diff(alphas) > 0.0) & (alphas[:-1] < 1.0), True)
         x, y = alphas[keep], betas[keep]
-        return TradeoffFunction(x, np.minimum(y, 1.0 - x), Direction.LOWER)
+        return TradeoffFunction(*lower_hull(x, np.minimum(y, 1.0 - x)), Direction.LOWER)
 
     def renyi(self, order: float) -> float:
         """Rényi divergence of the pair with I revealed, ln E exp(L (L-1) mu^2 / 2) / (L-1), from above.

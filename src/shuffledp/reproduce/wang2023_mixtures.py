@@ -117,7 +117,7 @@ def figure_3() -> Result:
         [
             "w = 1/3. The paper does not print the pair behind 1.5e-6 against 0.0020; the clone pair of"
             " n = 110 gives Lemma 3.1's 0.0020, and for it Lemma 6.3 gives 9.8e-5 at the best gamma, eta,"
-            " 4.5e-6 at gamma = eta = w, Proposition 6.4 3.2e-7. Other clone pairs (n from 80 to 10,000,"
+            " 1.3e-7 at gamma = eta = w, Proposition 6.4 3.2e-7. Other clone pairs (n from 80 to 10,000,"
             " eps0 to match 0.0020), a fixed C and Gaussian pairs give no 1.5e-6 either.",
             "Lemma 6.3 is taken with T(P_j, Q_i); as printed, with T(P_i, Q_j), it is refuted"
             " (docs/proofs/tradeoff.md). For this pair all four functions are symmetric and both agree.",

@@ -65,7 +65,7 @@ def compose(f: TradeoffFunction, copies: int, points: int = 8192) -> TradeoffFun
 def _exact_step(atoms: Sequence[_Atoms]) -> float:
     """A step that puts every loss on the lattice, as for randomized response; 0 if none is found."""
     gaps = np.concatenate([a.losses - a.bottom for a in atoms])
-    if len(gaps) > 256 or not gaps.max() > 0.0:
+    if not 0 < len(gaps) <= 256 or not gaps.max() > 0.0:
         return 0.0
     for parts in range(1, 65):
         places = gaps / (gaps.max() / parts)

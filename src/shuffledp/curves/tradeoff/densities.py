@@ -16,6 +16,7 @@ import numpy as np
 
 from shuffledp import checks
 from shuffledp.curves.tradeoff.function import TradeoffFunction
+from shuffledp.curves.tradeoff.hull import lower_hull
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction
 from shuffledp.numerics.binomial import Array
@@ -85,18 +86,10 @@ def from_densities(
     raised[-1] = 0.0
     return DensityTradeoff(
         below,
-        TradeoffFunction(*_convex(above.alphas, raised), Direction.LOWER),
+        TradeoffFunction(*lower_hull(above.alphas, raised), Direction.LOWER),
         error,
         outside,
     )
-
-
-def _convex(x: Array, y: Array) -> tuple[Array, Array]:
-    """The cap at 1 - alpha can bend the chain by the error: replace what it touched by the cap."""
-    capped = y >= 1.0 - x
-    inner = ~capped
-    inner[[0, -1]] = True
-    return x[inner], y[inner]
 
 
 def _masses(name: str, density: Density, edges: Array) -> tuple[Array, float]:

@@ -52,8 +52,9 @@ class TradeoffFunction:
         object.__setattr__(self, "alphas", a)
         object.__setattr__(self, "betas", np.clip(np.minimum(b, 1.0 - a), 0.0, 1.0))
         if self.masses is None:
-            first = np.append(0.0, np.diff(self.alphas))
-            second = np.append(1.0 - self.betas[0], np.maximum(-np.diff(self.betas), 0.0))
+            x, y = lower_hull(self.alphas, self.betas)  # rounding can leave knots out of line
+            first = np.append(0.0, np.diff(x))
+            second = np.append(1.0 - y[0], np.maximum(-np.diff(y), 0.0))
             object.__setattr__(self, "masses", (first, second))
 
     @property
@@ -202,9 +203,10 @@ class TradeoffFunction:
 
     def conjugate(self) -> Conjugate:
         """f*(y) = max over alpha of alpha y - f(alpha); ``from_conjugate`` leads back."""
-        slopes = np.minimum(np.diff(self.betas) / np.diff(self.alphas), 0.0)
-        # Rounding can leave neighbouring slopes out of order by an ulp.
-        return Conjugate(np.maximum.accumulate(slopes), self.alphas, -float(self.betas[0]))
+        x, y = lower_hull(self.alphas, self.betas)
+        slopes = np.minimum(np.diff(y) / np.diff(x), 0.0)
+        # Only the last bit of neighbouring slopes can still be out of order.
+        return Conjugate(np.maximum.accumulate(slopes), x, -float(y[0]))
 
     @classmethod
     def from_conjugate(
@@ -237,13 +239,18 @@ class TradeoffFunction:
     def lowered(self, slack: float) -> TradeoffFunction:
         """f shifted left and down by ``slack``: a certified UPPER bound if f is off by no more."""
         s = checks.non_negative("slack", slack)
-        x = np.minimum(np.append(np.maximum(self.alphas - s, 0.0), 1.0), 1.0)
-        y = np.append(np.maximum(self.betas - s, 0.0), 0.0)
-        inside = int(np.searchsorted(self.alphas, s, side="right"))
-        if s > 0.0 and inside < len(self.alphas):
-            start = max(float(np.interp(s, self.alphas, self.betas)) - s, 0.0)
-            x, y = np.append(0.0, x[inside:]), np.append(start, y[inside:])
-        return self._from_points(x, y, upper_of(self.direction))
+        if s == 0.0:
+            return TradeoffFunction(
+                self.alphas, self.betas, upper_of(self.direction), (self.first, self.second)
+            )
+        inside = (self.alphas > s) & (self.betas > s)
+        start = max(float(np.interp(s, self.alphas, self.betas)) - s, 0.0)
+        end = self.inverse()(s) - s if s <= 1.0 else 0.0  # where f = slack
+        x = np.concatenate([[0.0], self.alphas[inside] - s, [min(max(end, 0.0), 1.0), 1.0]])
+        y = np.concatenate([[start], self.betas[inside] - s, [0.0, 0.0]])
+        rank = np.append(np.diff(x) > 0.0, True)
+        rank[-2] &= bool(start > 0.0)
+        return TradeoffFunction(*lower_hull(x[rank], y[rank]), upper_of(self.direction))
 
     # ------------------------------------------------------------------ other units
 
@@ -396,9 +403,9 @@ def _check_knots(a: Array, b: Array) -> None:
         at = int(np.argmax(np.diff(a) <= 0.0)) + 1
         raise ParameterError("alphas", "strictly increasing", f"{float(a[at])} at position {at}")
     for name, bad in (
-        ("non-increasing", np.append(False, np.diff(b) > TOLERANCE)),
-        ("at most 1 - alpha", b > 1.0 - a + TOLERANCE),
         ("non-negative", b < -TOLERANCE),
+        ("at most 1 - alpha", b > 1.0 - a + TOLERANCE),
+        ("non-increasing", np.append(False, np.diff(b) > TOLERANCE)),
     ):
         if np.any(bad):
             at = int(np.argmax(bad))

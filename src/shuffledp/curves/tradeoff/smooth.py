@@ -15,6 +15,7 @@ import numpy as np
 from shuffledp import checks
 from shuffledp.curves.gdp import GDPCurve, gaussian_delta
 from shuffledp.curves.tradeoff.function import TradeoffFunction
+from shuffledp.curves.tradeoff.hull import lower_hull
 from shuffledp.labels import Direction
 from shuffledp.numerics import normal
 from shuffledp.numerics.binomial import Array
@@ -70,17 +71,19 @@ class SmoothTradeoff(ABC):
         """The upper envelope of this many tangents and their mirror images."""
         losses = self._losses(checks.count("lines", lines))
         deltas = np.array([self.delta(float(eps)) for eps in losses])
-        deltas = np.minimum(deltas * (1.0 + _RELATIVE) + _ABSOLUTE, 1.0)
+        raised = np.minimum(deltas * (1.0 + _RELATIVE) + _ABSOLUTE, 1.0)
+        deltas = np.where(deltas > 0.0, raised, 0.0)
         return TradeoffFunction.from_profile(np.exp(losses), deltas)
 
     def above(self, points: int = 512) -> TradeoffFunction:
         """The chords through this many points."""
         x, y = self._points(checks.count("points", points))
-        x = np.concatenate([[0.0], np.minimum(x * (1.0 + _RELATIVE) + _ABSOLUTE, 1.0), [1.0]])
-        y = np.concatenate([[1.0], y * (1.0 + _RELATIVE) + _ABSOLUTE, [0.0]])
-        order = np.append(np.diff(x) > 0.0, True)
-        x, y = x[order], np.minimum(y[order], 1.0 - x[order])
-        return TradeoffFunction(x, y, Direction.LOWER)
+        x = np.concatenate([[0.0], np.minimum(x * (1.0 + _RELATIVE), 1.0), [1.0]])
+        y = np.concatenate([[1.0], y * (1.0 + _RELATIVE), [0.0]])
+        rising = np.append(np.diff(x) > 0.0, True)
+        x, y = x[rising], np.minimum(y[rising], 1.0 - x[rising])
+        # all points lie above f, and so does their hull
+        return TradeoffFunction(*lower_hull(x, y), Direction.LOWER)
 
 
 @dataclass(frozen=True)

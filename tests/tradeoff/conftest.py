@@ -1,0 +1,12 @@
+"""The same Hypothesis profile as everywhere: the same examples each time, no clock."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "shuffledp",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("shuffledp")
