@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import gammaln
 from scipy.stats import binom
 
 from shuffledp import Direction, ParameterError
@@ -75,7 +76,7 @@ def test_gaussian_powers(copies):
     assert np.max(values - found(GRID)) < 2e-5
     for epsilon in (1.0, 3.0):
         assert exact.delta(epsilon) <= found.delta(epsilon)
-        assert found.delta(epsilon) <= exact.delta(epsilon) * 1.05 + copies * 1e-15
+        assert found.delta(epsilon) <= exact.delta(epsilon) * 1.05 + copies * 4e-15
 
 
 def test_approximate_dp_composes_like_the_known_formula():
@@ -120,6 +121,33 @@ def test_extremes():
         tensor([])
 
 
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [
+        ([1e-320, 1.0], [0.5, 0.5]),  # sqrt(p q) of two copies underflows
+        ([1e-300, 1.0], [1.0, 1e-300]),
+        ([5e-324, 0.5, 0.5], [1.0, 0.0, 5e-324]),
+        ([0.5 + 1e-15, 0.5 - 1e-15], [0.5, 0.5]),
+    ],
+)
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_underflow_is_charged_not_forgotten(p, q, copies):
+    exact = product([(np.array(p), np.array(q))] * copies)
+    found = compose(T(p, q), copies)
+    assert exact.compare(found, 1e-13)
+    for f, g in ((exact, found), (exact.inverse(), found.inverse())):
+        for epsilon in (0.0, 1.0, 20.0, 300.0):
+            assert g.delta(epsilon) >= f.delta(epsilon) * (1.0 - 1e-12)
+
+
+@pytest.mark.parametrize("copies", [50, 1000])
+def test_underflow_with_many_copies(copies):
+    """P hardly ever shows the first outcome, Q half the time: f is about 2^-copies (1 - alpha)."""
+    found = compose(T([1e-320, 1.0], [0.5, 0.5]), copies)
+    assert found(0.3) <= 0.7 * 0.5**copies * (1.0 + 1e-9)
+    assert found.delta(1.0) >= 1.0 - 0.5**copies
+
+
 def test_more_points_are_never_less_sound_and_closer():
     exact = Gaussian(0.5).composed(64)
     margins = []
@@ -129,3 +157,27 @@ def test_more_points_are_never_less_sound_and_closer():
         assert np.all(found(GRID) <= values)
         margins.append(float(np.max(values - found(GRID))))
     assert margins[0] > margins[1] > margins[2]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_deep_tails_against_exact_multinomials(seed):
+    """Three outcomes, 120 releases: every delta and f from above the exact one, tiny ones included."""
+    generator = np.random.default_rng(seed)
+    p = generator.dirichlet(np.ones(3))
+    q = p * np.exp(0.4 * generator.standard_normal(3))
+    q /= q.sum()
+    n = 120
+    a, b = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
+    inside = a + b <= n
+    counts = np.stack([a[inside], b[inside], n - a[inside] - b[inside]])
+    logs = gammaln(n + 1) - gammaln(counts + 1).sum(axis=0)
+    first, second = (np.exp(logs + np.log(x) @ counts) for x in (p, q))
+    exact, found = T(first, second), compose(T(p, q), n)
+    assert exact.compare(found, 2e-12)  # the oracle's own rounding
+    assert -found.compare(exact).margin < 1e-4
+    for f, g in ((exact, found), (exact.inverse(), found.inverse())):
+        for epsilon in (0.0, 2.0, 6.0, 12.0, 20.0):
+            d = f.delta(epsilon)
+            assert g.delta(epsilon) >= d * (1.0 - 1e-11)
+            if d > 1e-20:
+                assert g.delta(epsilon) <= d * 1.02 + 1e-22

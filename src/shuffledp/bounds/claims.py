@@ -36,7 +36,11 @@ class TradeoffClaim:
         return self._value(max(f.epsilon(delta) for f in both))
 
     def renyi(self, order: float) -> Value:
-        """Bound on the Rényi divergence, the larger of both orders."""
+        """Bound on the Rényi divergence, the larger of both orders.
+
+        Infinite where rounding was taken off the function: a little revealing mass is enough. Ask
+        the underlying exact function, before it was lowered, for an estimate.
+        """
         both = (self.function, self.function.inverse())
         return self._value(max(f.renyi(order) for f in both))
 

@@ -30,7 +30,7 @@ from shuffledp.numerics.binomial import Array
 Shift = Callable[[Array], Array]
 """I -> mu(I), vectorised."""
 
-_ROUNDING = 1e-13
+_ROUNDING = 1e-12
 _DEEP = 8.0
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 
 from shuffledp.numerics.binomial import Array
 
 _ROOT = math.sqrt(2.0)
-_STANDARD = NormalDist()
 
 
 def cdf(x: Array) -> Array:
@@ -18,8 +16,3 @@ def cdf(x: Array) -> Array:
     flat = np.asarray(x, dtype=np.float64)
     values = np.fromiter(map(math.erfc, (flat.ravel() / -_ROOT).tolist()), np.float64, flat.size)
     return np.asarray(0.5 * values.reshape(flat.shape))
-
-
-def quantile(p: float) -> float:
-    """The x with cdf(x) = p, 0 < p < 1."""
-    return _STANDARD.inv_cdf(p)

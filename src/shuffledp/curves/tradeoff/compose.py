@@ -99,10 +99,11 @@ class _Atoms:
         first = min(first, max(last, 0))
         top, bottom = float(loss[max(last, first)]), float(loss[first])
         low, high = loss < bottom, loss > top
-        only_q += float(np.sum(np.maximum(q[low] - p[low] * math.exp(-bottom), 0.0)))
-        only_p += float(np.sum(np.maximum(p[high] - q[high] * math.exp(top), 0.0)))
-        p = np.where(high, q * math.exp(top), p)
-        q = np.where(low, p * math.exp(-bottom), q)
+        kept_p = np.where(high, np.exp(np.minimum(np.log(q) + top, 0.0)), p)
+        kept_q = np.where(low, np.exp(np.minimum(np.log(p) - bottom, 0.0)), q)
+        only_q += float(np.sum(np.maximum(q - kept_q, 0.0)))
+        only_p += float(np.sum(np.maximum(p - kept_p, 0.0)))
+        p, q = kept_p, kept_q
         return cls(p, q, bottom, top, only_p, only_q)
 
     @property
@@ -121,10 +122,10 @@ class _Atoms:
         rest = np.clip(loss - at * step, 0.0, step)
         size = int(at.max()) + 2
         index = at.astype(np.int64)
-        half = math.sinh(0.5 * step)
+        whole = -math.expm1(-step)
         array = np.zeros(size)
-        np.add.at(array, index, mass * np.sinh(0.5 * (step - rest)) / half)
-        np.add.at(array, index + 1, mass * np.sinh(0.5 * rest) / half)
+        np.add.at(array, index, mass * np.exp(-0.5 * rest) * -np.expm1(rest - step) / whole)
+        np.add.at(array, index + 1, mass * np.exp(0.5 * (rest - step)) * -np.expm1(-rest) / whole)
         array = array[: int(np.flatnonzero(array)[-1]) + 1]
         reach = max(abs(self.bottom), abs(self.top), 1.0)
         error = (32.0 + 8.0 * reach + len(self.p)) * U
@@ -167,10 +168,12 @@ class _Lattice:
         mass = self.mass[first : last + 1].copy()
         grow = 1.0 + 4.0 * self.error
         # Q-mass beyond the top stays at the top with its P-share, and conversely below.
-        mass[-1] += float(
-            np.sum(self.mass[last + 1 :] * np.exp(-0.5 * (loss[last + 1 :] - loss[last])))
-        )
-        mass[0] += float(np.sum(self.mass[:first] * np.exp(-0.5 * (loss[first] - loss[:first]))))
+        above = self.mass[last + 1 :] * np.exp(-0.5 * (loss[last + 1 :] - loss[last]))
+        below = self.mass[:first] * np.exp(-0.5 * (loss[first] - loss[:first]))
+        mass[-1] += float(np.sum(above))
+        mass[0] += float(np.sum(below))
+        cut = np.append(self.mass[last + 1 :], self.mass[:first])
+        lost = self._lost(np.append(above, below), cut)
         over = np.sum(p[last + 1 :] * -np.expm1(loss[last] - loss[last + 1 :]))
         under = np.sum(q[:first] * -np.expm1(loss[:first] - loss[first]))
         return _Lattice(
@@ -178,15 +181,17 @@ class _Lattice:
             float(loss[first]),
             mass,
             self.scale,
-            min(self.only_p + grow * float(over), 1.0),
-            min(self.only_q + grow * float(under), 1.0),
+            min(self.only_p + grow * float(over) + lost, 1.0),
+            min(self.only_q + grow * float(under) + lost, 1.0),
             self.error + (16.0 + len(self.mass)) * U,
         )
 
     def coarser(self) -> _Lattice:
         """Twice the step: odd points split evenly (in sqrt(p q)) between their neighbours."""
         mass = self.mass if len(self.mass) % 2 else np.append(self.mass, 0.0)
-        even, odd = mass[::2].copy(), mass[1::2] / (2.0 * math.cosh(0.5 * self.step))
+        half = math.exp(-0.5 * self.step) / (1.0 + math.exp(-self.step))
+        even, odd = mass[::2].copy(), mass[1::2] * half
+        lost = self._lost(odd, mass[1::2])
         even[:-1] += odd
         even[1:] += odd
         return _Lattice(
@@ -194,10 +199,17 @@ class _Lattice:
             self.start,
             even,
             self.scale,
-            self.only_p,
-            self.only_q,
+            min(self.only_p + lost, 1.0),
+            min(self.only_q + lost, 1.0),
             self.error + (16.0 + 4.0 * self.step) * U,
         )
+
+    def _lost(self, result: Array, source: Array) -> float:
+        """A bound on the mass of results that underflowed although their source had some."""
+        if not np.any((source > 0.0) & (result < _TINY)):
+            return 0.0
+        far = float(np.max(np.abs(self.losses))) + self.step
+        return _charge(0.5 * far + self.scale, 2 * len(self.mass))
 
     def function(self, direction: Direction) -> TradeoffFunction:
         """The trade-off function, lowered by all rounding.
@@ -210,11 +222,14 @@ class _Lattice:
         slack = 2.0 * (self.error + (64.0 + 64.0 * reach + len(p)) * U)
         if slack >= 0.5:
             raise ParameterError("copies", "few enough for double precision", "rounding took over")
+        more, less = 1.0 + slack, 1.0 - slack
+        # Every step conserves both totals; what is missing all the same counts as revealing.
+        only_p = min(self.only_p + max(1.0 - self.only_p - float(p.sum()) * more, 0.0), 1.0)
+        only_q = min(self.only_q + max(1.0 - self.only_q - float(q.sum()) * more, 0.0), 1.0)
         head_p, head_q = running_sum(p), running_sum(q)
         tail_p, tail_q = running_sum(p[::-1])[::-1], running_sum(q[::-1])[::-1]
-        more, less = 1.0 + slack, 1.0 - slack
-        alphas = np.maximum(head_p * less, 1.0 - self.only_p * more - tail_p * more - U)
-        betas = np.maximum(tail_q * less, 1.0 - self.only_q * more - head_q * more - U)
+        alphas = np.maximum(head_p * less, 1.0 - only_p * more - tail_p * more - U)
+        betas = np.maximum(tail_q * less, 1.0 - only_q * more - head_q * more - U)
         x = np.clip(np.concatenate([alphas, [1.0]]), 0.0, 1.0)
         y = np.clip(np.concatenate([betas, [0.0]]), 0.0, 1.0)
         x, y = np.maximum.accumulate(x), np.minimum.accumulate(y)
@@ -222,8 +237,8 @@ class _Lattice:
         keep = np.append(np.diff(x) > 0.0, True)
         x, y = lower_hull(x[keep], np.minimum(y, 1.0 - x)[keep])
         steep = q > p
-        first = np.concatenate([[0.0], np.where(steep, p * less, p * more), [self.only_p * more]])
-        second = np.concatenate([[self.only_q * more], np.where(steep, q * more, q * less), [0.0]])
+        first = np.concatenate([[0.0], np.where(steep, p * less, p * more), [only_p * more]])
+        second = np.concatenate([[only_q * more], np.where(steep, q * more, q * less), [0.0]])
         return TradeoffFunction(x, y, direction, (first, second))
 
 
@@ -240,9 +255,7 @@ def _convolve(a: _Lattice, b: _Lattice, total: int, size: int, budget: float) ->
     far = max(abs(start), abs(start + a.step * len(mass)))
     lost = 0.0
     if _least(a.mass) * _least(b.mass) < _TINY:
-        lost = min(
-            math.exp(min(0.5 * far + a.scale + b.scale, 600.0)) * _TINY * len(mass) ** 2, 1.0
-        )
+        lost = _charge(0.5 * far + a.scale + b.scale, len(mass) ** 2)
     result = _Lattice(
         a.step,
         start,
@@ -261,6 +274,11 @@ def _convolve(a: _Lattice, b: _Lattice, total: int, size: int, budget: float) ->
 
 def _least(mass: Array) -> float:
     return float(np.min(mass, initial=1.0, where=mass > 0.0))
+
+
+def _charge(log_unit: float, count: int) -> float:
+    """What ``count`` lost products can weigh, in P or in Q."""
+    return math.exp(min(log_unit + math.log(_TINY) + math.log(count), 0.0))
 
 
 def _power(base: _Lattice, copies: int, total: int, size: int, budget: float) -> _Lattice:

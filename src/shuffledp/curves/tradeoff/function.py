@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-12
 """How far rounding may push given knots out of the set of trade-off functions."""
 
+_NEXT_TO_ZERO = 1e-290
+
 Laws = Sequence[float] | Array
 
 
@@ -49,6 +51,9 @@ class TradeoffFunction:
         a = np.asarray(self.alphas, dtype=np.float64)
         b = np.asarray(self.betas, dtype=np.float64)
         _check_knots(a, b)
+        tiny = int(np.searchsorted(a, _NEXT_TO_ZERO))
+        if tiny > 1:  # knots too close to 0 to divide by: take the lower value at 0, the sound side
+            a, b = np.append(0.0, a[tiny:]), np.append(b[tiny - 1], b[tiny:])
         object.__setattr__(self, "alphas", a)
         object.__setattr__(self, "betas", np.clip(np.minimum(b, 1.0 - a), 0.0, 1.0))
         if self.masses is None:

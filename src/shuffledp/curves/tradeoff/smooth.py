@@ -20,7 +20,7 @@ from shuffledp.labels import Direction
 from shuffledp.numerics import normal
 from shuffledp.numerics.binomial import Array
 
-_RELATIVE, _ABSOLUTE = 1e-12, 4e-16
+_RELATIVE, _ABSOLUTE = 1e-12, 1e-15
 """What closed forms in doubles may be off by; tangents are lowered, chords raised by as much."""
 
 
