@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp import ConversionError, ParameterError, Status
+from shuffledp import ParameterError, Status
 from shuffledp.bounds.mixtures import THEOREMS, advanced_joint_concavity
 from shuffledp.curves import TradeoffFunction
 from shuffledp.curves.tradeoff import (
@@ -155,8 +155,13 @@ def test_proposition_6_4_needs_symmetry():
     printed = T(p0, q0).subsampled(1 - 2 * w).symmetrised()
     true = T((1 - w) * p0 + w * q0, (1 - w) * q0 + w * p0)
     assert true.compare(printed).margin < -0.07
-    with pytest.raises(ConversionError, match="symmetric"):
-        proposition_6_4(T(p0, q0), w)
+    assert true.compare(proposition_6_4(T(p0, q0), w), 1e-13)
+    generator = np.random.default_rng(12)
+    for _ in range(400):
+        p0, q0 = random_law(generator, 4), random_law(generator, 4)
+        w = float(generator.uniform(0.0, 0.5))
+        true = T((1 - w) * p0 + w * q0, (1 - w) * q0 + w * p0)
+        assert true.compare(proposition_6_4(T(p0, q0), w), 1e-13)
 
 
 def test_refusals():

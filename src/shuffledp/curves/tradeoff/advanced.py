@@ -20,7 +20,6 @@ from shuffledp.curves.tradeoff.conjugate import combine
 from shuffledp.curves.tradeoff.function import (
     TradeoffFunction,
     joint_direction,
-    need_symmetric,
     upper_of,
 )
 from shuffledp.curves.tradeoff.mixture import Mixture, average, joint
@@ -216,15 +215,15 @@ def lemma_6_3_equal(mixture: Mixture) -> TradeoffFunction:
 
 
 def proposition_6_4(function: TradeoffFunction, w: float) -> TradeoffFunction:
-    """C(2w Id + (1-2w) T(P_0, Q_0)), below T((1-w) P_0 + w Q_0, (1-w) Q_0 + w P_0), 0 <= w <= 1/2.
+    """C(2w Id + (1-2w) C(f)), f = T(P_0, Q_0), below T((1-w) P_0 + w Q_0, (1-w) Q_0 + w P_0).
 
-    T(P_0, Q_0) must be symmetric; without that the printed statement fails.
+    0 <= w <= 1/2. As printed f is not symmetrised first; that is the same where f is symmetric, and
+    wrong where it is not.
     """
     weight = checks.unit("w", w)
     if weight > 0.5:
         raise ParameterError("w", "at most 1/2", w)
-    need_symmetric("Proposition 6.4", function)
-    result = function.subsampled(1.0 - 2.0 * weight).symmetrised()
+    result = function.symmetrised().subsampled(1.0 - 2.0 * weight).symmetrised()
     return TradeoffFunction(result.alphas, result.betas, upper_of(result.direction))
 
 

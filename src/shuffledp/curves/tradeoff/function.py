@@ -12,7 +12,7 @@ import numpy as np
 from shuffledp import checks
 from shuffledp.curves.tradeoff.conjugate import Conjugate
 from shuffledp.curves.tradeoff.hull import lower_hull, running_sum, upper_envelope
-from shuffledp.errors import ConversionError, MissingExtraError, ParameterError
+from shuffledp.errors import MissingExtraError, ParameterError
 from shuffledp.labels import Direction
 from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.logs import log1p_exp, log_convex_gap
@@ -422,9 +422,3 @@ def _check_knots(a: Array, b: Array) -> None:
         if np.any(excess > TOLERANCE):
             at = int(np.argmax(excess > TOLERANCE)) + 1
             raise ParameterError("betas", "convex", f"{float(b[at])} at alpha = {float(a[at])}")
-
-
-def need_symmetric(name: str, function: TradeoffFunction) -> None:
-    """Refuse where a statement holds for symmetric trade-off functions only."""
-    if not function.is_symmetric(1e-9):
-        raise ConversionError(f"{name} holds for symmetric trade-off functions only.")
