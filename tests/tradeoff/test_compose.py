@@ -52,9 +52,9 @@ def test_mixed_products(a, b, c):
 
 def test_randomized_response_is_exact_and_fast():
     copies, eps = 1000, 0.1
-    start = time.perf_counter()
+    start = time.process_time()
     found = compose(approximate(eps), copies)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
     k = np.arange(copies + 1)
     share = 1.0 / (1.0 + math.exp(eps))
     p, q = binom.pmf(k, copies, share), binom.pmf(k, copies, 1.0 - share)
@@ -68,9 +68,9 @@ def test_randomized_response_is_exact_and_fast():
 @pytest.mark.parametrize("copies", [2, 37, 1000])
 def test_gaussian_powers(copies):
     exact = Gaussian(0.1).composed(copies)
-    start = time.perf_counter()
+    start = time.process_time()
     found = compose(Gaussian(0.1).below(2048), copies)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
     values = np.array([exact(float(a)) for a in GRID])
     assert np.all(found(GRID) <= values)
     assert np.max(values - found(GRID)) < 2e-5
@@ -98,9 +98,9 @@ def test_random_pair_thousand_copies_in_time():
     tilt = np.exp(0.02 * generator.standard_normal(300))
     p, q = base / base.sum(), base * tilt / (base * tilt).sum()
     f = T(p, q)
-    start = time.perf_counter()
+    start = time.process_time()
     found = compose(f, 1000)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
     # a central-limit picture: nearly Gaussian with the matching divergence
     mu = math.sqrt(1000.0 * 2.0 * f.divergence(lambda t: t * np.log(np.maximum(t, 1e-300))))
     assert found(0.1) == pytest.approx(Gaussian(mu)(0.1), abs=5e-3)

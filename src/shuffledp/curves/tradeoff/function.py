@@ -93,7 +93,7 @@ class TradeoffFunction:
     ) -> TradeoffFunction:
         """From the P- and Q-masses of pieces in any order, each summing to 1 up to rounding."""
         keep = (first > 0.0) | (second > 0.0)
-        p, q = first[keep], second[keep]
+        p, q = (first, second) if keep.all() else (first[keep], second[keep])
         with np.errstate(divide="ignore", over="ignore"):
             rank = np.argsort(-(q / p))
         p, q = p[rank], q[rank]
@@ -381,7 +381,7 @@ def _law(name: str, given: Laws) -> Array:
     if np.any(bad):
         at = int(np.argmax(bad))
         raise ParameterError(name, "non-negative", f"{float(law[at])} at position {at}")
-    total = float(running_sum(law)[-1])
+    total = float(np.sum(law))
     if abs(total - 1.0) > 1e-9:
         raise ParameterError(name, "summing to 1", total)
     return law / total
