@@ -110,6 +110,11 @@ class Interval:
         """Theorem id of the guarantee."""
         return self.guarantee.theorem
 
+    @property
+    def gap(self) -> float:
+        """How far the two ends are apart, relative to the upper one."""
+        return (self.upper - self.lower) / self.upper if self.upper > 0.0 else 0.0
+
     def __contains__(self, value: float) -> bool:
         return self.lower <= value <= self.upper
 

@@ -1,17 +1,35 @@
 """Theorems: one family per file, each registered with its labels and its curve."""
 
 from shuffledp.bounds import approximate, clones, datasets, hps, laws, personalized, published
+from shuffledp.bounds.mixtures import THEOREMS as _MIXTURES
 from shuffledp.bounds.theorem import Bound, Refutation, Theorem, all_bounds, get_bound
+from shuffledp.errors import UnknownTheoremError
+
+
+def all_theorems() -> list[Theorem]:
+    """The whole registry: theorems with a curve for every protocol, and those about mixtures."""
+    return [bound.theorem for bound in all_bounds()] + list(_MIXTURES.values())
+
+
+def get_theorem(theorem_id: str) -> Theorem:
+    """The theorem of that id."""
+    known = {theorem.id: theorem for theorem in all_theorems()}
+    if theorem_id not in known:
+        raise UnknownTheoremError(theorem_id, sorted(known))
+    return known[theorem_id]
+
 
 __all__ = [
     "Bound",
     "Refutation",
     "Theorem",
     "all_bounds",
+    "all_theorems",
     "approximate",
     "clones",
     "datasets",
     "get_bound",
+    "get_theorem",
     "hps",
     "laws",
     "personalized",

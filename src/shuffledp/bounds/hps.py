@@ -23,7 +23,7 @@ from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import Array, half_excess
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.lattice_sum import sum_law
-from shuffledp.randomizers import Laplace, Randomizer
+from shuffledp.randomizers import LDP, Laplace, Randomizer
 
 PROGRAM_RANGE = 0.1
 """The clipping bound C in the authors' program; their result depends on this unit."""
@@ -186,7 +186,7 @@ def clones_curve(delta: Callable[[float], float], top: float) -> ProfileCurve:
         id="hps-2024",
         citation="Liu, Liu, Xiong, Gu, Chen 2024 (CIKM), Theorems 1 and 2, exact Poisson binomial",
         statement="clone pair with C = sum Bern(2 p_i), w = p_1, p_i the chance to be mistaken for the victim",
-        validity="Laplace noise here; budgets of one's own in Personalized.published",
+        validity="Laplace noise here; a budget per user in published_budgets",
         status=Status.REFUTED,
         direction=Direction.UPPER,
         refutation=Refutation(
@@ -206,3 +206,45 @@ def hps(randomizer: Randomizer, n: int) -> Curve:
         raise RegimeError("hps-2024", "Laplace noise", str(randomizer))
     clones = laplace_hps(np.array([randomizer.eps0]), np.array([n]))
     return clones_curve(clones.delta, randomizer.eps0)
+
+
+@bound(
+    Theorem(
+        id="ccc-2024-personal",
+        citation="Chen, Cao, Ge 2024 (AAAI), a budget per user",
+        statement="mu-GDP with mu = sqrt(2 / (sum_i (1-delta_i)/(1+e^eps_i) - max_i))",
+        validity="n -> infinity; any (eps_i, delta_i)-LDP randomizers",
+        status=Status.REFUTED,
+        direction=Direction.UPPER,
+        refutation=Refutation(
+            dataset="3-RR, equal budgets, all other users on the third symbol",
+            witness="dataset-3rr",
+            parameters={"eps0": 6.0, "n": 10_000, "delta": 1e-6},
+            claimed=1.219,
+            leaked=1.468,
+        ),
+        note="a limit without an error term; the HPS authors' program counts every user twice",
+    )
+)
+def ccc(randomizer: LDP, n: int) -> Curve:
+    """Equal budgets."""
+    return gdp_ccc(np.array([randomizer.eps0]), np.array([n]), randomizer.delta0)
+
+
+@bound(
+    Theorem(
+        id="lzx-2023",
+        citation="Liu, Zhao, Xiong, Liu, Chen 2023 (AAAI), Echo of Neighbors; exact Poisson binomial",
+        statement="clone pair with C = sum Bern(p_i), p_i the mean over j of eps_i (1-e^-eps_j) / (eps_j (1-e^-eps_i)) e^-max(eps_i, eps_j)",
+        validity="clipped Laplace noise",
+        status=Status.HEURISTIC,
+        direction=Direction.UPPER,
+        note="written for clipped Laplace noise; used as a bound for any mechanism by its comparisons",
+    )
+)
+def lzx(randomizer: LDP, n: int) -> Curve:
+    """Equal budgets."""
+    if randomizer.delta0:
+        raise RegimeError("lzx-2023", "a pure randomizer", f"delta0 = {randomizer.delta0:g}")
+    clones = lzx_clones(np.array([randomizer.eps0]), np.array([n]))
+    return clones_curve(clones.pair_delta, randomizer.eps0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from shuffledp.cli.budgets import account_budgets, budget_options, taken
 from shuffledp.cli.options import (
     json_option,
     plot_option,
@@ -22,6 +23,7 @@ from shuffledp.protocols.shuffled import QUESTIONS
 
 @click.command()
 @protocol_options
+@budget_options
 @question_options
 @click.option("--theorem", help="Ask one theorem by id instead of the best proven interval.")
 @json_option
@@ -38,6 +40,10 @@ def account(
 ) -> None:
     """What does shuffling guarantee? A proven bound and what a concrete data set leaks."""
     asked = question(delta=delta, epsilon=epsilon, order=order, alpha=alpha)
+    chosen = taken(mechanism)
+    if chosen["budgets"] is not None:
+        account_budgets(chosen, asked, as_json, plot, theorem=theorem, **mechanism)
+        return
     deployment = protocol(**mechanism)
     (given, value), quantity = next(iter(asked.items())), QUESTIONS[next(iter(asked))]
     context = {**settings(deployment), given: value}

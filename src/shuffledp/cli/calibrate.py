@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from shuffledp.cli.options import Count, json_option, print_json
+from shuffledp.cli.options import Count, json_option, mechanism_options, print_json, randomizer
 from shuffledp.protocols import calibrate as find
-from shuffledp.randomizers import LDP
 
 
 @click.command()
+@mechanism_options
 @click.option("--n", type=Count(), help="Number of users; asks the largest eps0.")
-@click.option("--eps0", type=float, help="Local budget; asks the smallest n.")
 @click.option("--epsilon", type=float, required=True, help="Target epsilon.")
 @click.option("--delta", type=float, required=True, help="Target delta.")
 @json_option
 def calibrate(
-    n: int | None, eps0: float | None, epsilon: float, delta: float, as_json: bool
+    n: int | None, eps0: float | None, epsilon: float, delta: float, as_json: bool, **mechanism: Any
 ) -> None:
     """The largest eps0 for --n users, or the fewest users for --eps0, that meet the target."""
-    found = find(LDP, epsilon=epsilon, delta=delta, n=n, eps0=eps0)
+
+    def family(eps0: float) -> Any:
+        return randomizer(eps0=eps0, **mechanism)
+
+    found = find(family, epsilon=epsilon, delta=delta, n=n, eps0=eps0)
     if as_json:
         print_json({**found.to_dict(), "target": {"epsilon": epsilon, "delta": delta}})
         return

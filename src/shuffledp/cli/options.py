@@ -52,7 +52,7 @@ _MECHANISM = (
     click.option("--check-in", "check_in", type=float, help="Probability that a user reports."),
 )
 _CROWD = (
-    click.option("--n", type=Count(), required=True, help="Number of users."),
+    click.option("--n", type=Count(), help="Number of users."),
     click.option("--colluders", type=Count(), help="Users who tell the analyst their reports."),
     click.option("--minimum-batch", type=Count(), help="Fewest reports ever released together."),
 )
@@ -97,9 +97,11 @@ def randomizer(mechanism: str, check_in: float | None, **given: Any) -> Randomiz
 
 
 def protocol(
-    n: int, colluders: int | None, minimum_batch: int | None, **mechanism: Any
+    n: int | None, colluders: int | None, minimum_batch: int | None, **mechanism: Any
 ) -> Shuffled:
     """The protocol the options describe."""
+    if n is None:
+        raise ParameterError("n", "given", None)
     return Shuffled(randomizer(**mechanism), n, colluders or 0, minimum_batch)
 
 

@@ -1,7 +1,9 @@
 """Protocols: what happens to the reports, and the questions one may ask about it."""
 
 from shuffledp.protocols.calibrate import Calibration, calibrate
+from shuffledp.protocols.personalized import Class, Guarantees, Personalized
+from shuffledp.protocols.published_budgets import published_budgets
 from shuffledp.protocols.refute import Refutal, refute
 from shuffledp.protocols.shuffled import Shuffled
 
-__all__ = ["Calibration", "Refutal", "Shuffled", "calibrate", "refute"]
+__all__ = ["Calibration", "Class", "Guarantees", "Personalized", "published_budgets", "Refutal", "Shuffled", "calibrate", "refute"]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.bounds.clones import stronger_clones
-from shuffledp.errors import ParameterError
+from shuffledp.bounds import Bound
+from shuffledp.curves import ProfileCurve
+from shuffledp.errors import ParameterError, RegimeError
 from shuffledp.labels import Interval
 from shuffledp.numerics.enclosure import FINE, QUICK
 from shuffledp.protocols.shuffled import Shuffled
-from shuffledp.randomizers import LDP
+from shuffledp.randomizers import Randomizer
 
 _LARGEST_EPS0 = 60.0
 _MOST_USERS = 10**12
+_PRECISION = 1e-9
 
 
 @dataclass(frozen=True)
@@ -43,34 +44,56 @@ class Calibration:
 
 
 def calibrate(
-    randomizer: type[LDP],
+    randomizer: Callable[..., Randomizer],
     *,
     epsilon: float,
     delta: float,
     n: int | None = None,
     eps0: float | None = None,
+    **parameters: object,
 ) -> Calibration:
     """Largest eps0 for n users, or smallest n for a given eps0, such that (epsilon, delta) holds.
 
-    Give exactly one of ``n`` and ``eps0``. The result is checked forward before it is returned.
+    Give exactly one of ``n`` and ``eps0``. ``randomizer`` is a family such as LDP or KRR, built
+    with eps0 and the other ``parameters``. The result is checked forward before it is returned.
     """
-    if not (isinstance(randomizer, type) and issubclass(randomizer, LDP)):
-        raise ParameterError("randomizer", "a randomizer class such as LDP", randomizer)
+    if not callable(randomizer):
+        raise ParameterError("randomizer", "a family such as LDP or KRR", randomizer)
     epsilon = checks.positive("epsilon", epsilon)
     delta = checks.probability("delta", delta)
     if (n is None) == (eps0 is None):
         raise ParameterError("n", "given if and only if eps0 is not", n)
+
+    def built(budget: float) -> Randomizer:
+        try:
+            return randomizer(eps0=budget, **parameters)
+        except TypeError as error:
+            raise ParameterError("randomizer", "a family with a budget eps0", str(error)) from None
+
+    def holds(budget: float, users: int, width: float = FINE) -> bool:
+        guarantees, _ = Shuffled(built(budget), users).candidates()
+        return any(
+            _delta(bound, built(budget), users, epsilon, width) <= delta for bound in guarantees
+        )
+
     if n is not None:
         users = checks.count("n", n)
-        value = _largest_eps0(users, epsilon, delta)
-        return _checked("eps0", value, Shuffled(randomizer(value), users), epsilon, delta)
+        value = _largest_eps0(lambda budget, width: holds(budget, users, width), epsilon)
+        return _checked("eps0", value, Shuffled(built(value), users), epsilon, delta)
     local = checks.positive("eps0", eps0)
-    users = _fewest_users(local, epsilon, delta)
-    return _checked("n", users, Shuffled(randomizer(local), users), epsilon, delta)
+    users = _fewest_users(lambda crowd, width: holds(local, crowd, width), epsilon)
+    return _checked("n", users, Shuffled(built(local), users), epsilon, delta)
 
 
-def _holds(eps0: float, n: int, epsilon: float, delta: float, width: float = FINE) -> bool:
-    return stronger_clones(LDP(eps0), n).enclose(epsilon, width).upper <= delta
+def _delta(bound: Bound, randomizer: Randomizer, n: int, epsilon: float, width: float) -> float:
+    """Upper bound on delta, wide if asked so."""
+    try:
+        curve = bound.curve(randomizer, n)
+    except RegimeError:
+        return 1.0
+    if isinstance(curve, ProfileCurve):
+        return curve.enclose(epsilon, width).upper
+    return curve.delta(epsilon)
 
 
 def _checked(
@@ -82,44 +105,38 @@ def _checked(
     return Calibration(parameter, value, protocol, achieved)
 
 
-def _largest_eps0(n: int, epsilon: float, delta: float) -> float:
+def _largest_eps0(holds: Callable[[float, float], bool], epsilon: float) -> float:
     """Bisection: eps0 = epsilon always holds, and delta grows with eps0."""
-    if _holds(_LARGEST_EPS0, n, epsilon, delta):
+    if holds(_LARGEST_EPS0, FINE):
         return _LARGEST_EPS0
-    low = _bisect(lambda x: _holds(x, n, epsilon, delta, QUICK), epsilon, _LARGEST_EPS0, 1e-4)[0]
-    high = _LARGEST_EPS0
+    low = _bisect(lambda x: holds(x, QUICK), epsilon, _LARGEST_EPS0, 1e-4)
     step = 1e-3 * low
-    while _holds(low + step, n, epsilon, delta):
+    while low + step < _LARGEST_EPS0 and holds(low + step, FINE):
         low, step = low + step, 2.0 * step
-    high = min(high, low + step)
-    return _bisect(lambda x: _holds(x, n, epsilon, delta), low, high, 1e-12)[0]
+    return _bisect(lambda x: holds(x, FINE), low, min(low + step, _LARGEST_EPS0), _PRECISION)
 
 
-def _bisect(
-    holds: Callable[[float], bool], low: float, high: float, tolerance: float
-) -> tuple[float, float]:
-    """Shrink [low, high], holds(low) and not holds(high), to a relative tolerance."""
+def _bisect(holds: Callable[[float], bool], low: float, high: float, tolerance: float) -> float:
+    """The lower end of [low, high], holds(low) and not holds(high), shrunk to the tolerance."""
     while high - low > tolerance * high:
         middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
         low, high = (middle, high) if holds(middle) else (low, middle)
-    return low, high
+    return low
 
 
-def _fewest_users(eps0: float, epsilon: float, delta: float) -> int:
+def _fewest_users(holds: Callable[[int, float], bool], epsilon: float) -> int:
     """Smallest n certified; delta falls with n."""
-    if not _holds(eps0, _MOST_USERS, epsilon, delta):
+    if not holds(_MOST_USERS, FINE):
         raise ParameterError("epsilon", f"reachable with n <= {_MOST_USERS:g} users", epsilon)
     low, high = 0, 1
-    while high < _MOST_USERS and not _holds(eps0, high, epsilon, delta, QUICK):
+    while high < _MOST_USERS and not holds(high, QUICK):
         low, high = high, min(4 * high, _MOST_USERS)
-    while high - low > max(1, high // 10_000):
+    while high - low > max(1, high // 1000):
         middle = (low + high) // 2
-        low, high = (low, middle) if _holds(eps0, middle, epsilon, delta, QUICK) else (middle, high)
-    # coarse upper ends exceed exact ones: the smallest certified n is at or below ``high``
-    low = math.floor(0.9 * low) if low > 10 else 0
+        low, high = (low, middle) if holds(middle, QUICK) else (middle, high)
+    # quick upper ends exceed fine ones: the smallest certified n is at or below ``high``
+    low = 9 * low // 10 if low > 10 else 0
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _holds(eps0, middle, epsilon, delta) else (middle, high)
+        low, high = (low, middle) if holds(middle, FINE) else (middle, high)
     return high

@@ -82,7 +82,7 @@ class Shuffled:
         """One of delta=, epsilon=, order=, alpha=; the best proven bound and the best lower bound."""
         given, value = _question(question)
         quantity = QUESTIONS[given]
-        guarantees, witnesses = self._candidates()
+        guarantees, witnesses = self.candidates()
         guaranteed = self._best(guarantees, quantity, value)
         leaked = self._best(witnesses, quantity, value)
         ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
@@ -113,7 +113,7 @@ class Shuffled:
             parts.append(f"{self.colluders:,} colluding")
         return ", ".join(parts)
 
-    def _candidates(self) -> tuple[list[Bound], list[Bound]]:
+    def candidates(self) -> tuple[list[Bound], list[Bound]]:
         """Bounds worth asking for the guaranteed end and for the leaked end."""
         if isinstance(self.randomizer, LDP):
             proven = ["stronger-clones"]

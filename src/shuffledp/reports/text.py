@@ -71,7 +71,9 @@ def print_account(
         "a concrete data set leaks this much",
     )
     out.print(table)
-    out.print(f"computed in {seconds * 1e3:.0f} ms")
+    out.print(
+        f"the two ends differ by {100.0 * interval.gap:.2g} %; computed in {seconds * 1e3:.0f} ms"
+    )
 
 
 def _meaning(protocol: Shuffled, guarantee: Value) -> str:

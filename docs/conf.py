@@ -1,0 +1,11 @@
+"""Sphinx configuration."""
+
+project = "shuffledp"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 3
+html_theme = "furo"
+html_title = "shuffledp"
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+suppress_warnings = ["myst.header"]

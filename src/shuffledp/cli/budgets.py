@@ -1,0 +1,105 @@
+"""shuffledp account --budgets: a budget per user."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from shuffledp.cli.options import print_json
+from shuffledp.errors import ParameterError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NAMES = ("budgets", "column", "budgets_visible", "local_delta")
+
+
+def budget_options(command: F) -> F:
+    """--budgets and what it needs."""
+    for option in (
+        click.option("--local-delta", type=float, help="Local delta of all users (gaussian)."),
+        click.option(
+            "--budgets-visible/--budgets-hidden",
+            default=None,
+            help="Does a user's budget travel next to the report? Required with --budgets.",
+        ),
+        click.option("--column", default="eps", show_default=True, help="Column of the budgets."),
+        click.option("--budgets", help="CSV file with a header and a budget per user."),
+    ):
+        command = option(command)
+    return command
+
+
+def taken(options: dict[str, Any]) -> dict[str, Any]:
+    """The options above, removed from the rest."""
+    return {name: options.pop(name) for name in _NAMES}
+
+
+def account_budgets(
+    chosen: dict[str, Any],
+    asked: dict[str, float],
+    as_json: bool,
+    plot: str | None,
+    mechanism: str,
+    k: int | None = None,
+    colluders: int | None = None,
+    minimum_batch: int | None = None,
+    **given: Any,
+) -> None:
+    """The guarantee of every class of users."""
+    from shuffledp.protocols.budgets import read_budgets
+    from shuffledp.protocols.personalized import Personalized
+    from shuffledp.randomizers.families import family
+
+    if chosen["budgets_visible"] is None:
+        raise ParameterError(
+            "budgets_visible",
+            "stated: --budgets-visible if a user's budget travels next to the report,"
+            " --budgets-hidden if nothing but the report leaves the device",
+            None,
+        )
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(name, "left out with --budgets", value)
+    (question, value) = next(iter(asked.items()))
+    if question not in ("delta", "epsilon"):
+        raise ParameterError("question", "--delta or --epsilon with --budgets", question)
+    deployment = Personalized(
+        family(mechanism, k),
+        read_budgets(chosen["budgets"], chosen["column"]),
+        budgets_visible=chosen["budgets_visible"],
+        deltas=chosen["local_delta"],
+        colluders=colluders or 0,
+        minimum_batch=minimum_batch,
+    )
+    start = time.perf_counter()
+    answer = deployment.guarantees(**{question: value})
+    seconds = time.perf_counter() - start
+    if plot is not None:
+        from shuffledp.reports.personalized import save_guarantees
+
+        save_guarantees(answer, plot)
+    if as_json:
+        worst = answer.worst
+        print_json(
+            {
+                answer.quantity: worst.interval.to_dict(),
+                "status": worst.interval.status.value,
+                "direction": worst.interval.guarantee.direction.value,
+                "theorem": worst.interval.theorem,
+                "n": deployment.n,
+                "mechanism": deployment.family.name,
+                "eps0": worst.eps0,
+                question: value,
+                "budgets_visible": deployment.budgets_visible,
+                "warning": answer.warning,
+                "classes": [each.to_dict() for each in answer.classes],
+                "seconds": seconds,
+            }
+        )
+        return
+    from shuffledp.reports.personalized import print_guarantees
+
+    print_guarantees(deployment, answer, seconds)

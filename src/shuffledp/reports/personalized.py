@@ -1,0 +1,72 @@
+"""Guarantees by class of budgets: a table, and a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from shuffledp.protocols.personalized import Guarantees, Personalized
+from shuffledp.reports.plot import COLOURS, new_figure, save_figure
+from shuffledp.reports.text import NAMES, console
+
+_SHOWN = 40
+
+
+def print_guarantees(protocol: Personalized, answer: Guarantees, seconds: float) -> None:
+    """One row per class; the warning goes to stderr."""
+    out = console()
+    out.print(f"[bold]{protocol}[/bold]  (one user's value replaced; budgets and n public)")
+    asked = "delta" if answer.quantity == "epsilon" else "epsilon"
+    name = NAMES[answer.quantity]
+    title = f"{name} at {asked} = {answer.given:g}, by class"
+    table = Table(title=title, title_justify="left")
+    for column in ("own eps", "users", "leaked", "guaranteed", "applies", "status", "theorem"):
+        left = column in ("applies", "status", "theorem")
+        table.add_column(column, justify="left" if left else "right")
+    step = max(1, -(-len(answer.classes) // _SHOWN))
+    rows = [*answer.classes[:-1:step], answer.classes[-1]]
+    for each in rows:
+        own = f"{each.eps0:.6g}"
+        if each.smallest < each.eps0:
+            own = f"{each.smallest:.4g} to {each.eps0:.4g}"
+        table.add_row(
+            own,
+            f"{each.count:,}",
+            f"{each.interval.lower:.6g}",
+            f"{each.interval.upper:.6g}",
+            each.applies,
+            each.interval.status.value,
+            each.interval.theorem,
+        )
+    out.print(table)
+    worst = answer.worst
+    out.print(
+        f"worst class: budget {worst.eps0:g}, guaranteed {name} {worst.interval.upper:.6g};"
+        f" computed in {seconds:.2f} s"
+    )
+    Console(stderr=True).print(answer.warning, markup=False, highlight=False)
+
+
+def save_guarantees(answer: Guarantees, path: str | Path) -> None:
+    """Own budget on x, amplified on y, the interval shaded."""
+    figure, axes = new_figure()
+    at = [each.eps0 for each in answer.classes]
+    lower = [each.interval.lower for each in answer.classes]
+    upper = [each.interval.upper for each in answer.classes]
+    style = "o-" if len(at) <= 64 else "-"
+    axes.fill_between(at, lower, upper, color=COLOURS["PROVEN"], alpha=0.25)
+    axes.plot(at, upper, style, color=COLOURS["PROVEN"], label="guaranteed (PROVEN)")
+    axes.plot(
+        at, lower, style, color=COLOURS["FIXED_PAIR"], label="leaked by a data set (FIXED_PAIR)"
+    )
+    if answer.quantity == "epsilon":
+        axes.plot(at, at, "k:", label="own budget, unshuffled")
+    if min(upper) > 0.0:
+        axes.set_yscale("log")
+    axes.set(xlabel="own budget eps_i", ylabel=f"{NAMES[answer.quantity]} after shuffling")
+    axes.set_title("budgets visible" if "travels" in answer.warning else "budgets hidden")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    save_figure(figure, path)

@@ -1,0 +1,36 @@
+"""Every example in README and docs runs, and prints what it says."""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from shuffledp.cli import main
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+COMMANDS = [
+    line[2:]
+    for page in PAGES
+    for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("$ shuffledp ")
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_examples(page: Path) -> None:
+    text = "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    failures, _ = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
+    assert failures == 0
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS)))
+def test_console_examples(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, shlex.split(command)[1:])
+    assert result.exit_code == 0, result.output
