@@ -63,7 +63,9 @@ def sum_law(masses: Array, counts: NDArray[np.int64], theta: float = 0.0) -> Sum
     support = int(counts.sum()) * top
     if support <= _CONVOLVED:
         values, relative = _convolve(tilted, counts)
-        return SumLaw(0, values, relative * values, theta, log_scale, 0.0)
+        # products below the normal range lose their relative accuracy
+        error = relative * values + 1e-290
+        return SumLaw(0, values, error, theta, log_scale, 0.0)
     means = tilted @ levels
     mean = float(np.sum(weights * means))
     variance = float(np.sum(weights * (tilted @ levels**2 - means**2)))

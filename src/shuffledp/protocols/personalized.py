@@ -156,17 +156,20 @@ class Personalized:
         self, *, delta: float | None = None, epsilon: float | None = None
     ) -> Guarantees:
         """By class: epsilon at this delta, or delta at this epsilon."""
-        if (delta is None) == (epsilon is None):
-            raise ParameterError("question", "exactly one of delta=, epsilon=", None)
-        if delta is not None:
-            given, quantity = checks.probability("delta", delta), "epsilon"
-        else:
-            given, quantity = checks.non_negative("epsilon", epsilon), "delta"
+        quantity, given = _question(delta, epsilon)
         self._guess = 0.0  # epsilon over strength of the class before
         cuts = self._class_cuts()
         found = [self._class(low, high, quantity, given) for low, high in reversed(cuts)]
         classes = tuple(reversed(found))
         return Guarantees(quantity, given, classes, self.warning)
+
+    def guarantees_of_largest(
+        self, *, delta: float | None = None, epsilon: float | None = None
+    ) -> Class:
+        """The class of the largest budget alone."""
+        quantity, given = _question(delta, epsilon)
+        self._guess = 0.0
+        return self._class(*self._class_cuts()[-1], quantity, given)
 
     def __str__(self) -> str:
         text = f"{self.n:,} users, {self.family.name}, budgets from {self.budgets[0]:g} to"
@@ -373,6 +376,15 @@ def _sides(family: Family, strengths: Array) -> Array:
     parts = np.array_split(strengths, max(1, strengths.size // 20_000))
     near = np.concatenate([family.reports(part, 0)[:, side].sum(axis=1) for part in parts])
     return np.clip(near, 0.0, 1.0)
+
+
+def _question(delta: float | None, epsilon: float | None) -> tuple[str, float]:
+    """The quantity asked for, and what is given."""
+    if delta is not None and epsilon is None:
+        return "epsilon", checks.probability("delta", delta)
+    if epsilon is not None and delta is None:
+        return "delta", checks.non_negative("epsilon", epsilon)
+    raise ParameterError("question", "exactly one of delta=, epsilon=", None)
 
 
 def _deltas(deltas: object, n: int) -> Array | None:

@@ -1,9 +1,13 @@
 """The papers' tables and figures, recomputed: one file per paper."""
 
-from shuffledp.reproduce import chen2024, wang2023, wang2023_mixtures
+from shuffledp.reproduce import chen2024, hps2024, wang2023, wang2023_mixtures
 from shuffledp.reproduce.result import Item, Result
 
 ITEMS: dict[str, Item] = {
+    "hps-2024-table-2": Item("Liu et al. 2024 (HPS), Table 2: delta, Uniform2", hps2024.table_2),
+    "hps-2024-figure-3a": Item("Liu et al. 2024 (HPS), Figure 3(a): p0, p1", hps2024.figure_3a),
+    "hps-2024-figure-3b": Item("Liu et al. 2024 (HPS), Figure 3(b): p over eps", hps2024.figure_3b),
+    "hps-2024-figure-4": Item("Liu et al. 2024 (HPS), Figure 4: epsilon over n", hps2024.figure_4),
     "wang-2023-table-1": Item(
         "Wang et al. 2023, Table 1: delta at given epsilon", wang2023.table_1
     ),

@@ -1,0 +1,213 @@
+"""Liu et al. 2024 (HPS): Table 2, Figures 3(a), 3(b) and 4, beside a sound bound and real leaks.
+
+The budgets are drawn at random in the paper; here they are the quantiles of the same laws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from shuffledp.bounds.hps import gaussian_hps, gdp_ccc, laplace_confusion
+from shuffledp.curves import GDPCurve
+from shuffledp.numerics.binomial import Array
+from shuffledp.protocols import Personalized, Shuffled, published_budgets
+from shuffledp.randomizers import LDP
+from shuffledp.randomizers.families import Family, GaussianFamily, LaplaceFamily
+from shuffledp.reproduce.result import Result, Row, relative
+
+_LEVELS = 40
+_DELTA, _DELTA0 = 1e-5, 1e-10
+
+_TABLE_2 = [
+    # epsilon, printed delta of FV, CCC, HPS
+    (0.01, 0.0083, 0.0042, 0.0007),
+    (0.03, 0.0029, 0.0007, 2e-6),
+    (0.05, 0.0008, 5e-5, 3e-10),
+    (0.08, 6e-5, 3e-7, 1e-18),
+    (0.1, 1e-5, 3e-9, 1e-25),
+]
+
+
+def _uniform(low: float, high: float) -> Callable[[float], float]:
+    return lambda u: low + (high - low) * u
+
+
+def _gauss(mean: float, low: float, high: float) -> Callable[[float], float]:
+    normal = NormalDist(mean, 0.5)
+    return lambda u: min(max(normal.inv_cdf(u), low), high)
+
+
+SETTINGS: dict[str, Callable[[float], float]] = {
+    "Uniform1": _uniform(0.05, 1.0),
+    "Gauss1": _gauss(0.8, 0.05, 1.0),
+    "Uniform2": _uniform(0.5, 2.0),
+    "Gauss2": _gauss(1.5, 0.5, 2.0),
+}
+
+
+def _budgets(setting: str, n: int) -> dict[float, int]:
+    """Quantiles of the setting as a histogram; the largest budget is present."""
+    quantile = SETTINGS[setting]
+    values = [quantile((k + 0.5) / _LEVELS) for k in range(_LEVELS - 1)]
+    values.append(quantile(1.0 - 1e-9))
+    result: dict[float, int] = {}
+    for k, value in enumerate(values):
+        result[value] = result.get(value, 0) + n * (k + 1) // _LEVELS - n * k // _LEVELS
+    return result
+
+
+def _worst(setting: str, n: int, pure: bool, **question: float) -> tuple[float, float]:
+    """Our interval for the class of the largest budget."""
+    kind: Family = LaplaceFamily() if pure else GaussianFamily()
+    protocol = Personalized(
+        kind, _budgets(setting, n), budgets_visible=False, deltas=None if pure else _DELTA0
+    )
+    last = protocol.guarantees_of_largest(**question).interval
+    return last.lower, last.upper
+
+
+def table_2() -> Result:
+    """delta after shuffling, Uniform2 with delta_i = 1e-10, n = 10,000."""
+    n = 10_000
+    eps, counts = _arrays(_budgets("Uniform2", n))
+    program = gaussian_hps(eps, counts, _DELTA0, program=True)
+    formulas = gaussian_hps(eps, counts, _DELTA0, program=False)
+    doubled = GDPCurve(gdp_ccc(eps, counts, _DELTA0).mu / 2.0**0.5)
+    generic = Shuffled(LDP(float(eps[-1]), _DELTA0), n)
+    rows: list[Row] = []
+    for epsilon, fv, ccc, hps in _TABLE_2:
+        lower, upper = _worst("Uniform2", n, pure=False, epsilon=epsilon)
+        ours = program.delta(epsilon)
+        clones = generic.bound("stronger-clones-approximate", epsilon=epsilon).value
+        rows.append(
+            (epsilon, fv, clones, ccc, doubled.delta(epsilon), hps, ours, relative(ours, hps))
+            + (formulas.delta(epsilon), upper, lower)
+        )
+
+    def draw(axes: Any) -> None:
+        at = [row[0] for row in rows]
+        for column, style, label in (
+            (6, "s-", "HPS, authors' program (REFUTED)"),
+            (8, "s:", "HPS, formulas (REFUTED)"),
+            (9, "^-", "ours, Gaussian noise (PROVEN)"),
+            (10, "v--", "leaked by a data set"),
+        ):
+            axes.plot(at, [max(float(str(row[column])), 1e-40) for row in rows], style, label=label)
+        axes.set(yscale="log", xlabel="epsilon", ylabel="delta", ylim=(1e-40, 1.0))
+
+    return Result(
+        (
+            "epsilon",
+            "FV printed",
+            "FV ours",
+            "CCC printed",
+            "CCC program",
+            "HPS printed",
+            "HPS program",
+            "difference",
+            "HPS formulas",
+            "sound",
+            "leaked",
+        ),
+        rows,
+        draw,
+        [
+            "The printed HPS row follows from the program: a variance used as deviation, C = 0.1.",
+            "The program's noise is not the mechanism of the paper: its row bounds another one.",
+        ],
+    )
+
+
+def _arrays(budgets: dict[float, int]) -> tuple[Array, Any]:
+    values = sorted(budgets)
+    return np.array(values), np.array([budgets[value] for value in values])
+
+
+def figure_3a() -> Result:
+    """p_i^0 against p_i^1 as the other user's value moves from 0 to 1 (eps_1 = 3)."""
+    rows: list[Row] = []
+    grid = np.linspace(-12.0, 13.0, 50_001)
+    width = grid[1] - grid[0]
+
+    def density(eps: float, place: float) -> Array:
+        return np.asarray(0.5 * eps * np.exp(-eps * np.abs(grid - place)))
+
+    zero, one = density(3.0, 0.0), density(3.0, 1.0)
+    for eps in (3.0, 2.0):
+        for place in np.linspace(0.02, 0.98, 49).tolist():
+            own = density(eps, place)
+            first = float(own[(own < zero) & (one < zero)].sum() * width)
+            second = float(own[(own < one) & (zero < one)].sum() * width)
+            rows.append((eps, place, first, second))
+
+    def draw(axes: Any) -> None:
+        for eps in (3.0, 2.0):
+            chosen = [row for row in rows if row[0] == eps]
+            axes.plot([r[2] for r in chosen], [r[3] for r in chosen], label=f"eps_i = {eps:g}")
+        axes.set(xlabel="p_i^0", ylabel="p_i^1", title="Laplace noise, eps_1 = 3")
+
+    return Result(("eps_i", "x_i", "p0", "p1"), rows, draw, ["As printed: no privacy bound here."])
+
+
+def figure_3b() -> Result:
+    """p_i over eps_i at eps_1 = 3, and the weight a common blanket really has."""
+    eps = np.linspace(0.05, 2.99, 60)
+    confusion = laplace_confusion(eps, 3.0)
+    sound = 0.5 * LaplaceFamily().weights(3.0, eps, 3.0, 3.0)
+    generic = 1.0 / (1.0 + np.exp(3.0))
+    rows: list[Row] = [
+        (float(e), float(p), float(generic), float(s))
+        for e, p, s in zip(eps, confusion, sound, strict=True)
+    ]
+
+    def draw(axes: Any) -> None:
+        axes.plot(eps, confusion, label="p_i of HPS (not a mixture weight)")
+        axes.axhline(generic, ls="-.", color="steelblue", label="1 / (1 + e^eps_1)")
+        axes.plot(eps, sound, "--", color="#1a7f4b", label="gamma_i / 2, common blanket (PROVEN)")
+        axes.set(xlabel="eps_i", ylabel="p_i", title="Laplace noise, eps_1 = 3")
+
+    return Result(("eps_i", "HPS p_i", "generic", "gamma_i / 2"), rows, draw)
+
+
+def figure_4() -> Result:
+    """epsilon at delta = 1e-5 over n for the four settings, pure and approximate."""
+    rows: list[Row] = []
+    names = ("hps-2024", "ccc-2024-personal", "lzx-2023", "stronger-clones", "balle-2019-hoeffding")
+    for pure in (True, False):
+        for setting in SETTINGS:
+            for n in (1000, 10_000, 100_000):
+                budgets = _budgets(setting, n)
+                said = {
+                    value.theorem.removesuffix("-approximate"): value.value
+                    for value in published_budgets(
+                        budgets, delta=_DELTA, delta0=0.0 if pure else _DELTA0
+                    )
+                }
+                lower, upper = _worst(setting, n, pure, delta=_DELTA)
+                published = tuple(said.get(name) for name in names)
+                below = [name for name in names if said.get(name, 9.0) < lower]
+                kind = "pure" if pure else "approximate"
+                rows.append((kind, setting, n, *published, upper, lower, ", ".join(below)))
+
+    def draw(axes: Any) -> None:
+        for setting, colour in zip(SETTINGS, ("C0", "C1", "C2", "C3"), strict=True):
+            chosen = [row for row in rows if row[0] == "pure" and row[1] == setting]
+            at = [row[2] for row in chosen]
+            axes.plot(at, [row[3] for row in chosen], colour + ":", label=f"HPS {setting} (REFUTED)")
+            axes.plot(at, [row[8] for row in chosen], colour, label=f"sound {setting} (PROVEN)")
+            axes.plot(at, [row[9] for row in chosen], colour + "--", label="leaked")
+        axes.set(xscale="log", yscale="log", xlabel="n", ylabel="epsilon, pure budgets")
+
+    return Result(
+        ("budgets", "setting", "n", *names, "sound", "leaked", "below the leak"),
+        rows,
+        draw,
+        [
+            "The last column names published curves below what a real data set leaks.",
+            "stronger-clones and balle-2019 give everyone the largest budget.",
+        ],
+    )

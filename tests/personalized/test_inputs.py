@@ -1,0 +1,103 @@
+"""Bad budgets are named with their row and value; small inputs behave."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from shuffledp import ParameterError
+from shuffledp.cli import main
+from shuffledp.protocols import Personalized
+from shuffledp.randomizers.families import GaussianFamily, KRRFamily, LaplaceFamily, family
+
+
+@pytest.mark.parametrize(
+    ("bad", "shown"),
+    [(-1.0, "-1.0"), (0.0, "0.0"), (math.nan, "nan"), (None, "None"), ("many", "'many'"), ("", "''")],
+)
+def test_bad_budgets(bad: object, shown: str) -> None:
+    with pytest.raises(ParameterError, match="row 3") as error:
+        Personalized(LaplaceFamily(), [1.0, 0.5, bad, 2.0], budgets_visible=False)
+    assert shown in str(error.value)
+
+
+def test_bad_arrays_and_histograms() -> None:
+    with pytest.raises(ParameterError, match="row 2"):
+        Personalized(LaplaceFamily(), np.array([1.0, np.inf]), budgets_visible=False)
+    with pytest.raises(ParameterError, match="count"):
+        Personalized(LaplaceFamily(), {1.0: 0}, budgets_visible=False)
+    for nothing in ([], {}, np.array([])):
+        with pytest.raises(ParameterError, match="at least one"):
+            Personalized(LaplaceFamily(), nothing, budgets_visible=False)
+    with pytest.raises(ParameterError, match="budgets_visible"):
+        Personalized(LaplaceFamily(), [1.0], budgets_visible="no")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        Personalized(LaplaceFamily(), [1.0])  # type: ignore[call-arg]
+    with pytest.raises(ParameterError, match="deltas"):
+        Personalized(GaussianFamily(), [1.0], budgets_visible=False)
+    with pytest.raises(ParameterError, match="colluders"):
+        Personalized(LaplaceFamily(), [1.0, 1.0], budgets_visible=False, colluders=2)
+    with pytest.raises(ParameterError, match="mechanism"):
+        family("olh")
+
+
+@pytest.mark.parametrize("one", [LaplaceFamily(), KRRFamily(2)])
+def test_a_single_user_keeps_the_own_budget(one: LaplaceFamily) -> None:
+    (only,) = Personalized(one, [1.0], budgets_visible=False).guarantees(delta=1e-9).classes
+    assert only.count == 1
+    assert only.interval.upper == pytest.approx(1.0, rel=1e-3)
+    assert only.interval.lower <= only.interval.upper
+
+
+def _run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["account", *arguments])
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty"),
+        ("id,eps\n", "at least one user"),
+        ("id,budget\n1,2\n", "column"),
+        ("id,eps\n1,0.5\n2,\n", "row 3"),
+        ("id,eps\n1,0.5\n2,-3\n", "row 3"),
+        ("id,eps\n1,lots\n", "'lots'"),
+        ("id,eps\n1\n", "row 2"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "users.csv"
+    path.write_text(text)
+    code, output = _run("--mechanism", "laplace", "--budgets", str(path), "--delta", "1e-5", "--budgets-hidden")
+    assert code == 2
+    assert message in output
+
+
+def test_command(tmp_path: Path) -> None:
+    path = tmp_path / "users.csv"
+    path.write_text("id,eps\n" + "".join(f"{i},{0.5 if i % 3 else 1.5}\n" for i in range(300)))
+    base = ("--mechanism", "laplace", "--budgets", str(path), "--column", "eps")
+    code, output = _run(*base, "--delta", "1e-5")
+    assert code == 2
+    assert "--budgets-hidden" in output
+    picture = tmp_path / "classes.png"
+    code, output = _run(*base, "--delta", "1e-5", "--budgets-hidden", "--plot", str(picture))
+    assert code == 0
+    assert "PROVEN" in output
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    for option, quantity in (("--delta", "epsilon"), ("--epsilon", "delta")):
+        result = CliRunner().invoke(
+            main, ["account", *base, option, "0.01", "--budgets-visible", "--json"]
+        )
+        assert result.exit_code == 0
+        data = json.loads(result.stdout)
+        assert [each["count"] for each in data["classes"]] == [200, 100]
+        assert [each["eps0"] for each in data["classes"]] == [0.5, 1.5]
+        worst = max(each[quantity]["upper"] for each in data["classes"])
+        assert data[quantity]["upper"] == worst
+        assert all(each[quantity]["lower"] <= each[quantity]["upper"] for each in data["classes"])
+        assert "travels" in data["warning"]
