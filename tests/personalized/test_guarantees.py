@@ -43,7 +43,9 @@ def test_equal_gaussian_budgets() -> None:
     sigma = math.sqrt(2 * math.log(1.25 / 1e-6)) / 2.0
     ours = Personalized(GaussianFamily(), {2.0: 1000}, deltas=1e-6, budgets_visible=False)
     expected = Shuffled(Gaussian(sigma=sigma), 1000).bound("blanket-pair", delta=1e-5).value
-    assert ours.guarantees(delta=1e-5).classes[0].interval.upper == pytest.approx(expected, rel=5e-3)
+    assert ours.guarantees(delta=1e-5).classes[0].interval.upper == pytest.approx(
+        expected, rel=5e-3
+    )
 
 
 def _random_case(rng: random.Random) -> tuple[int, list[Fraction], Fraction]:

@@ -16,7 +16,14 @@ from shuffledp.randomizers.families import GaussianFamily, KRRFamily, LaplaceFam
 
 @pytest.mark.parametrize(
     ("bad", "shown"),
-    [(-1.0, "-1.0"), (0.0, "0.0"), (math.nan, "nan"), (None, "None"), ("many", "'many'"), ("", "''")],
+    [
+        (-1.0, "-1.0"),
+        (0.0, "0.0"),
+        (math.nan, "nan"),
+        (None, "None"),
+        ("many", "'many'"),
+        ("", "''"),
+    ],
 )
 def test_bad_budgets(bad: object, shown: str) -> None:
     with pytest.raises(ParameterError, match="row 3") as error:
@@ -72,7 +79,9 @@ def _run(*arguments: str) -> tuple[int, str]:
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "users.csv"
     path.write_text(text)
-    code, output = _run("--mechanism", "laplace", "--budgets", str(path), "--delta", "1e-5", "--budgets-hidden")
+    code, output = _run(
+        "--mechanism", "laplace", "--budgets", str(path), "--delta", "1e-5", "--budgets-hidden"
+    )
     assert code == 2
     assert message in output
 

@@ -17,7 +17,8 @@ _FIFTY = np.full(200, 50)
 
 
 @pytest.mark.parametrize(
-    ("eps0", "epsilon", "claimed", "leaked"), [(4.0, 0.2, 1.7e-7, 1.4e-5), (5.0, 0.3, 3.5e-8, 9.6e-5)]
+    ("eps0", "epsilon", "claimed", "leaked"),
+    [(4.0, 0.2, 1.7e-7, 1.4e-5), (5.0, 0.3, 3.5e-8, 9.6e-5)],
 )
 def test_refuted_for_equal_budgets(
     eps0: float, epsilon: float, claimed: float, leaked: float
@@ -46,8 +47,12 @@ def test_the_registered_refutations_recompute() -> None:
     assert case is not None
     protocol = Shuffled(Laplace(eps0=case.parameters["eps0"]), int(case.parameters["n"]))
     epsilon = case.parameters["epsilon"]
-    assert protocol.bound("hps-2024", epsilon=epsilon).value == pytest.approx(case.claimed, rel=0.03)
-    assert protocol.bound(case.witness, epsilon=epsilon).value == pytest.approx(case.leaked, rel=0.03)
+    assert protocol.bound("hps-2024", epsilon=epsilon).value == pytest.approx(
+        case.claimed, rel=0.03
+    )
+    assert protocol.bound(case.witness, epsilon=epsilon).value == pytest.approx(
+        case.leaked, rel=0.03
+    )
 
 
 def test_table_2_follows_from_the_authors_program() -> None:
@@ -72,7 +77,13 @@ def test_theorem_1_and_theorem_2_agree() -> None:
 def test_every_published_number_is_labelled() -> None:
     budgets = {0.5: 500, 1.0: 400, 2.0: 100}
     pure = {value.theorem: value for value in published_budgets(budgets, delta=1e-5)}
-    assert set(pure) >= {"hps-2024", "ccc-2024-personal", "lzx-2023", "stronger-clones", "balle-2019-hoeffding"}
+    assert set(pure) >= {
+        "hps-2024",
+        "ccc-2024-personal",
+        "lzx-2023",
+        "stronger-clones",
+        "balle-2019-hoeffding",
+    }
     assert pure["hps-2024"].status is Status.REFUTED
     assert pure["lzx-2023"].status is Status.HEURISTIC
     approximate = {v.theorem for v in published_budgets(budgets, epsilon=0.1, delta0=1e-10)}

@@ -113,11 +113,15 @@ def score_test(
     if not high > low:
         return 0.0
     step = (high - low) / _LEVELS
-    score = np.rint((np.clip(value, low, high) - low) / step).astype(np.int64)
-    merge = np.zeros((score.size, _LEVELS + 1))
+    # the commonest outcome gets a whole score: its rounding would be repeated most often
+    common = min(max(float(value[int(np.argmax(pooled))]), low), high)
+    score = np.rint((np.clip(value, low, high) - common) / step).astype(np.int64)
+    zero = common - step * float(-score.min())
+    score -= score.min()
+    merge = np.zeros((score.size, int(score.max()) + 1))
     merge[np.arange(score.size), score] = 1.0
     rows, a, b = others @ merge, first @ merge, second @ merge
-    theta = _tilt(pooled @ merge, -low / step * (n + 1) / n)
+    theta = _tilt(pooled @ merge, -zero / step * (n + 1) / n)
     return statistic_delta(sum_law(rows, counts, theta), a, b, e)
 
 
@@ -143,7 +147,9 @@ def statistic_delta(law: SumLaw, a: Array, b: Array, e: float) -> float:
     with np.errstate(under="ignore", over="ignore"):
         weight = np.exp(np.minimum(exponent - peak, 600.0))
         value = np.maximum(law.values, 0.0) * weight
-        error = law.error * weight + 128.0 * U * (1.0 + np.abs(exponent) + abs(law.log_scale)) * value
+        error = (
+            law.error * weight + 128.0 * U * (1.0 + np.abs(exponent) + abs(law.log_scale)) * value
+        )
         gain = np.convolve(value, a - e * b)
         loss = np.convolve(error + 64.0 * a.size * U * value, a + e * b)
     # the last places of each end lack terms from outside the window

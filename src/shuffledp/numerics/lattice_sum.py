@@ -62,10 +62,10 @@ def sum_law(masses: Array, counts: NDArray[np.int64], theta: float = 0.0) -> Sum
     log_scale = float(np.sum(weights * np.log(norms))) if theta else 0.0
     support = int(counts.sum()) * top
     if support <= _CONVOLVED:
-        values, relative = _convolve(tilted, counts)
+        values, growth = _convolve(tilted, counts)
         # products below the normal range lose their relative accuracy
-        error = relative * values + 1e-290
-        return SumLaw(0, values, error, theta, log_scale, 0.0)
+        small = growth * values + 1e-290
+        return SumLaw(0, values, small, theta, log_scale, 0.0)
     means = tilted @ levels
     mean = float(np.sum(weights * means))
     variance = float(np.sum(weights * (tilted @ levels**2 - means**2)))
@@ -78,7 +78,7 @@ def sum_law(masses: Array, counts: NDArray[np.int64], theta: float = 0.0) -> Sum
     start = centre - size // 2
     neighbours = float(np.sum(weights * (tilted[:, :-1] * tilted[:, 1:]).sum(axis=1)))
     last, cut = _last_frequency(neighbours, size)
-    omega = 2.0 * math.pi / size * np.arange(1, last + 1)
+    omega: Array = 2.0 * math.pi / size * np.arange(1, last + 1, dtype=np.float64)
     log_phi, relative = _log_characteristic(tilted, weights, omega)
     # centred at `start`; the modulus is at most 1
     phase = log_phi.imag - omega * float(start)

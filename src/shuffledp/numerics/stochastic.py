@@ -92,7 +92,9 @@ def distribution_upper(p: Array, counts: NDArray[np.int64]) -> tuple[int, Array,
             low[here] = np.maximum(low[here], least[: here.stop - here.start])
             high[here] = np.minimum(high[here], most[: here.stop - here.start])
         # below the last place of poor accuracy left of the mode only the total is kept
-        poor = np.flatnonzero(high[: int(np.argmax(high))] > (1.0 + _ACCURATE) * low[: int(np.argmax(high))])
+        poor = np.flatnonzero(
+            high[: int(np.argmax(high))] > (1.0 + _ACCURATE) * low[: int(np.argmax(high))]
+        )
         if poor.size:
             cut = int(poor[-1]) + 1
             first, high = first + cut, high[cut:]

@@ -6,4 +6,14 @@ from shuffledp.protocols.published_budgets import published_budgets
 from shuffledp.protocols.refute import Refutal, refute
 from shuffledp.protocols.shuffled import Shuffled
 
-__all__ = ["Calibration", "Class", "Guarantees", "Personalized", "published_budgets", "Refutal", "Shuffled", "calibrate", "refute"]
+__all__ = [
+    "Calibration",
+    "Class",
+    "Guarantees",
+    "Personalized",
+    "Refutal",
+    "Shuffled",
+    "calibrate",
+    "published_budgets",
+    "refute",
+]

@@ -67,7 +67,9 @@ def read_budgets(path: str | Path, column: str) -> Array:
             reader = csv.reader(file)
             header = next(reader, None)
             if not header:
-                raise ParameterError("budgets", "a CSV file with a header and rows", "an empty file")
+                raise ParameterError(
+                    "budgets", "a CSV file with a header and rows", "an empty file"
+                )
             names = [name.strip() for name in header]
             if column not in names:
                 raise ParameterError("column", "one of " + ", ".join(names), column)

@@ -152,9 +152,7 @@ class Personalized:
         """What the numbers assume about visibility."""
         return VISIBLE if self.budgets_visible else HIDDEN
 
-    def guarantees(
-        self, *, delta: float | None = None, epsilon: float | None = None
-    ) -> Guarantees:
+    def guarantees(self, *, delta: float | None = None, epsilon: float | None = None) -> Guarantees:
         """By class: epsilon at this delta, or delta at this epsilon."""
         quantity, given = _question(delta, epsilon)
         self._guess = 0.0  # epsilon over strength of the class before
@@ -299,13 +297,11 @@ class Personalized:
             top = top_epsilon(self.family.member(strong))
             worst = WorstDataset([dataset_curve(scene, n, top) for scene in scenes])
             value = worst.epsilon(given) if quantity == "epsilon" else worst.delta(given)
-            return min(value, upper)
-        tests = _Tests(
-            self.family, strong, others, counts, None if sides is None else sides[keep]
-        )
+            return value
+        tests = _Tests(self.family, strong, others, counts, None if sides is None else sides[keep])
         if quantity == "delta":
-            return min(tests.delta(given), upper)
-        return min(tests.epsilon(given, upper), upper)
+            return tests.delta(given)
+        return tests.epsilon(given, upper)
 
 
 class _Tests:
@@ -356,6 +352,8 @@ class _Tests:
         for case in range(len(self.cases)):
             if upper <= best or self._at(case, best) <= delta:
                 continue
+            if self._at(case, upper) > delta * (1.0 + 1e-9):
+                raise ArithmeticError(f"a data set leaks more than proven at epsilon = {upper!r}")
             low, high = best, upper
             for _ in range(_BISECTIONS):
                 middle = 0.5 * (low + high)
@@ -375,7 +373,7 @@ def _sides(family: Family, strengths: Array) -> Array:
     side = _side(family)
     parts = np.array_split(strengths, max(1, strengths.size // 20_000))
     near = np.concatenate([family.reports(part, 0)[:, side].sum(axis=1) for part in parts])
-    return np.clip(near, 0.0, 1.0)
+    return np.asarray(np.clip(near, 0.0, 1.0), dtype=np.float64)
 
 
 def _question(delta: float | None, epsilon: float | None) -> tuple[str, float]:

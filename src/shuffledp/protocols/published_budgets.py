@@ -69,7 +69,9 @@ def published_budgets(
         name = "stronger-clones-approximate"
         candidates.append((name, lambda: get_bound(name).curve(LDP(top, delta0), n)))
     else:
-        candidates.append(("lzx-2023", lambda: clones_curve(lzx_clones(eps, counts).pair_delta, top)))
+        candidates.append(
+            ("lzx-2023", lambda: clones_curve(lzx_clones(eps, counts).pair_delta, top))
+        )
         for name in ("stronger-clones", "balle-2019-hoeffding", "balle-2019-bennett"):
             candidates.append((name, lambda name=name: get_bound(name).curve(LDP(top), n)))  # type: ignore[misc]
     answers = []

@@ -6,6 +6,7 @@ at the two edges; cell masses are exact up to rounding.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -40,7 +41,7 @@ def laplace_cells(rate: float, base_rate: float, centre: float) -> Outcomes:
     """Victim at 0 against 1 with this rate; base: Laplace of base_rate around ``centre``."""
     kinks = sorted({0.0, 1.0, centre})
     step = _CELL / (rate + base_rate)
-    parts = [_between(a, b, step)[:-1] for a, b in zip(kinks[:-1], kinks[1:], strict=True)]
+    parts = [_between(a, b, step)[:-1] for a, b in itertools.pairwise(kinks)]
     inside = np.append(np.concatenate(parts), 1.0)
     gap = base_rate - rate
     # rising ratios matter as far as the victim's law goes, falling ones until they are small
@@ -92,7 +93,7 @@ def gaussian_cells(sigma: float, base_sigma: float, centre: float | None) -> Out
     inside = sorted(x for x in kinks | {-reach, 1.0 + reach} if -reach <= x <= 1.0 + reach)
     slope = reach * abs(inverse - base_inverse) + inverse + base_inverse
     step = max(_CELL / slope, (1.0 + 2.0 * reach) / _NORMAL_CELLS)
-    parts = [_between(a, b, step)[:-1] for a, b in zip(inside[:-1], inside[1:], strict=True)]
+    parts = [_between(a, b, step)[:-1] for a, b in itertools.pairwise(inside)]
     edges = np.append(np.concatenate(parts), inside[-1])
     middle = 0.5 * (edges[:-1] + edges[1:])
     first, second = (_normal_masses(edges, np.full_like(middle, x), sigma) for x in (0.0, 1.0))

@@ -39,7 +39,9 @@ class Family(ABC):
     def strengths(self, budgets: Array, deltas: Array | None) -> Array:
         """Strength of each user's report."""
         if deltas is not None:
-            raise ParameterError("deltas", f"left out for {self.name}: its budgets are pure", "some")
+            raise ParameterError(
+                "deltas", f"left out for {self.name}: its budgets are pure", "some"
+            )
         return budgets
 
     def top(self, strength: float) -> float:
@@ -245,14 +247,16 @@ class GaussianFamily(Family):
         ]
 
     def reports(self, strengths: Array, place: int) -> Array:
-        widest = 1.0 / float(strengths.min())
-        edges = np.linspace(-3.0 * widest, 1.0 + 3.0 * widest, 61)
+        # one set of outcomes for everybody, whatever the deviation
+        half = np.geomspace(0.02, 2000.0, 60)
+        edges = 0.5 + np.concatenate([-half[::-1], [0.0], half])
         erfc = np.vectorize(math.erfc, otypes=[np.float64])
         scaled = np.multiply.outer(strengths, edges - self._points[place]) / math.sqrt(2.0)
-        upper = 0.5 * erfc(scaled)
-        return np.concatenate(
-            [1.0 - upper[:, :1], upper[:, :-1] - upper[:, 1:], upper[:, -1:]], axis=1
-        )
+        near, far = scaled[:, :-1], scaled[:, 1:]
+        flip = near + far < 0.0  # differences of the smaller tails
+        inner = 0.5 * (erfc(np.where(flip, -far, near)) - erfc(np.where(flip, -near, far)))
+        ends = 0.5 * erfc(np.stack([-scaled[:, 0], scaled[:, -1]]))
+        return np.concatenate([ends[0][:, None], inner, ends[1][:, None]], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

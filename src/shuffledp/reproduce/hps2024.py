@@ -84,8 +84,19 @@ def table_2() -> Result:
         ours = program.delta(epsilon)
         clones = generic.bound("stronger-clones-approximate", epsilon=epsilon).value
         rows.append(
-            (epsilon, fv, clones, ccc, doubled.delta(epsilon), hps, ours, relative(ours, hps))
-            + (formulas.delta(epsilon), upper, lower)
+            (
+                epsilon,
+                fv,
+                clones,
+                ccc,
+                doubled.delta(epsilon),
+                hps,
+                ours,
+                relative(ours, hps),
+                formulas.delta(epsilon),
+                upper,
+                lower,
+            )
         )
 
     def draw(axes: Any) -> None:
@@ -197,7 +208,9 @@ def figure_4() -> Result:
         for setting, colour in zip(SETTINGS, ("C0", "C1", "C2", "C3"), strict=True):
             chosen = [row for row in rows if row[0] == "pure" and row[1] == setting]
             at = [row[2] for row in chosen]
-            axes.plot(at, [row[3] for row in chosen], colour + ":", label=f"HPS {setting} (REFUTED)")
+            axes.plot(
+                at, [row[3] for row in chosen], colour + ":", label=f"HPS {setting} (REFUTED)"
+            )
             axes.plot(at, [row[8] for row in chosen], colour, label=f"sound {setting} (PROVEN)")
             axes.plot(at, [row[9] for row in chosen], colour + "--", label="leaked")
         axes.set(xscale="log", yscale="log", xlabel="n", ylabel="epsilon, pure budgets")
