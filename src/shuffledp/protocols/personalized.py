@@ -29,9 +29,10 @@ from shuffledp.randomizers.families import Family
 
 _MOST_CLASSES = 64
 """Up to this many distinct budgets each is a class of its own."""
+_MOST_VISIBLE = 1000
 _GROUPS = 32
 _FINE = 800
-_BISECTIONS = 14
+_BISECTIONS = 10
 _SHIFTS = (-3.5, 3.5)
 """Where, in standard deviations, counts are computed with relative accuracy."""
 
@@ -139,6 +140,13 @@ class Personalized:
         )
         self._labels = self.budgets[np.append(first[1:] - 1, self.n - 1)]
         self._grouped = self._strengths.size > _MOST_CLASSES
+        if budgets_visible and self._strengths.size > _MOST_VISIBLE:
+            raise ParameterError(
+                "budgets",
+                f"at most {_MOST_VISIBLE} distinct ones where they are visible: a budget no one"
+                " shares is not hidden at all, its owner keeps it as the guarantee",
+                int(self._strengths.size),
+            )
         if self._grouped and not family.groups:
             raise ParameterError(
                 "budgets", f"at most {_MOST_CLASSES} distinct ones for {family.name}", "more"
@@ -177,7 +185,7 @@ class Personalized:
     def _class_cuts(self) -> list[tuple[int, int]]:
         """Runs of distinct strengths that form a class."""
         if not self._grouped or self.budgets_visible:
-            return [(i, i) for i in range(self._strengths.size)][: 10**5]
+            return [(i, i) for i in range(self._strengths.size)]
         return _cuts(self._strengths, _GROUPS)
 
     def _fine_cuts(self) -> list[tuple[int, int]]:

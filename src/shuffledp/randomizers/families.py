@@ -187,7 +187,7 @@ class KRRFamily(Family):
         ]
 
     def reports(self, strengths: Array, place: int) -> Array:
-        rows = np.array([self._law(float(s), place) for s in strengths])
+        rows = np.array([self._law(float(s), place) for s in strengths]).reshape(-1, 4)
         return rows[:, :2] if self.k == 2 else rows
 
 
