@@ -221,6 +221,6 @@ def figure_4() -> Result:
         draw,
         [
             "The last column names published curves below what a real data set leaks.",
-            "stronger-clones and balle-2019 give everyone the largest budget.",
+            "stronger-clones and balle-2019 pretend that everyone ran the largest budget: not proven here.",
         ],
     )
