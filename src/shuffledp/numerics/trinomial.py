@@ -92,6 +92,8 @@ class TwoSided:
 
     def _refined(self, starts: Array, ends: Array, width: float) -> tuple[Array, Array]:
         low, high = self._log_h(starts, ends)
+        if high.max() == -math.inf:
+            return starts, ends
         mass = group_masses(starts - 1.0, ends - 1.0, *self._count)[1]
         least, most = mass * np.exp(low - high.max()), mass * np.exp(high - high.max())
         return refine(starts, ends, least, most, width)
