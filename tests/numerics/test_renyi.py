@@ -42,9 +42,9 @@ def test_divergence_at_300_users(eps0: float, order: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("eps0", [1e-3, 0.1, 1.0, 3.0, 6.0, 12.0])
-@pytest.mark.parametrize("order", [1.001, 1.5, 4.0, 33.3, 200.0])
-@pytest.mark.parametrize("n", [601, 900])
+@pytest.mark.parametrize("eps0", [1e-3, 1.0, 6.0])
+@pytest.mark.parametrize("order", [1.001, 4.0, 200.0])
+@pytest.mark.parametrize("n", [601])
 def test_divergence_of_grouped_counts(eps0: float, order: float, n: int) -> None:
     """Beyond 600 users counts and signs are grouped: wider, never wrong."""
     found = pair_renyi(eps0, n, stronger_weight, order)

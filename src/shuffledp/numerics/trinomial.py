@@ -25,7 +25,7 @@ from shuffledp.numerics.window import chernoff, first_groups, group_masses, quan
 
 _EXACT_N = 100_000
 _FIRST_GROUPS, _QUICK_GROUPS = 256, 48
-_GROUPED_WIDTH = 5e-5
+_GROUPED_WIDTH = 3e-5
 _TINY = 1e-300
 """Upper end of every positive number too small to carry digits."""
 

@@ -291,7 +291,7 @@ class UnaryEncoding(Randomizer):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _integer("k", self.k, 2))
-        checks.unit("keep", self.keep)
+        (checks.probability if self.lose is None else checks.unit)("keep", self.keep)
         checks.probability("flip", self.flip)
         if self.flip >= self.keep:
             raise ParameterError("flip", f"less than keep = {self.keep}", self.flip)
