@@ -21,7 +21,7 @@ from shuffledp.numerics.binomial import Array, U
 from shuffledp.randomizers.base import Randomizer, Scene
 from shuffledp.randomizers.outcomes import Outcomes
 
-_DEFAULT_POINTS = (0.0, 0.5)
+_DEFAULT_SHARES = (0.0, 0.5)
 """Others at 1 mirror others at 0: exchanging the victim's values covers them."""
 _CELL = 0.02
 """Change of a log-likelihood ratio across a cell."""
@@ -40,22 +40,44 @@ def _cut(kinks: Sequence[float], rate: float) -> Array:
 
 
 class AdditiveNoise(Randomizer):
-    """Shared by the mechanisms below; inputs and points are in [0, 1]."""
+    """Shared by the mechanisms below: inputs are in [0, span]."""
 
-    domain: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
+    @property
+    def span(self) -> float:
+        """Length of the interval of inputs."""
+        return 1.0
+
+    @property
+    def domain(self) -> tuple[float, float] | None:
+        return 0.0, self.span
 
     @abstractmethod
     def _outcomes(self, others: float | None) -> Outcomes:
-        """Victim at 0 against 1; all others at a value, or the blanket."""
+        """Victim at the two ends; all others at a share of the interval, or the blanket."""
 
     def blankets(self) -> list[Scene]:
-        return [Scene("0 against 1", "blanket", self._outcomes(None), symmetric=True)]
+        ends = f"0 against {self.span:g}"
+        return [Scene(ends, "blanket", self._outcomes(None), symmetric=True)]
 
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
-        return [
-            Scene("0 against 1", f"all at {point:g}", self._outcomes(point), symmetric=point == 0.5)
-            for point in points or _DEFAULT_POINTS
-        ]
+        scenes = []
+        for point in points or [share * self.span for share in _DEFAULT_SHARES]:
+            if not 0.0 <= point <= self.span:
+                raise ParameterError("points", f"numbers in [0, {self.span:g}]", point)
+            share = self._placed(point) / self.span
+            scenes.append(
+                Scene(
+                    f"0 against {self.span:g}",
+                    f"all at {share * self.span:g}",
+                    self._outcomes(share),
+                    symmetric=share == 0.5,
+                )
+            )
+        return scenes
+
+    def _placed(self, point: float) -> float:
+        """The input nearest to a point."""
+        return point
 
 
 @dataclass(frozen=True)
@@ -75,6 +97,7 @@ class Laplace(AdditiveNoise):
 
     def _outcomes(self, others: float | None) -> Outcomes:
         rate = self.eps0
+        slack = (64.0 + 32.0 * rate) * U
         edges = _cut([0.0, 1.0, 0.5 if others is None else others], 2.0 * rate)
         centres: list[Callable[[Array], Array]] = [lambda z: np.abs(z), lambda z: np.abs(1.0 - z)]
         if others is None:
@@ -92,15 +115,15 @@ class Laplace(AdditiveNoise):
         for log in logs[:2]:
             ratio = np.exp(log - logs[2])
             ends = np.concatenate([ratio[:1], ratio, ratio[-1:]])
-            low.append(np.minimum(ends[:-1], ends[1:]) * (1.0 - 32.0 * U))
-            high.append(np.maximum(ends[:-1], ends[1:]) * (1.0 + 32.0 * U))
+            low.append(np.minimum(ends[:-1], ends[1:]) * (1.0 - slack))
+            high.append(np.maximum(ends[:-1], ends[1:]) * (1.0 + slack))
         return Outcomes(
             masses[0],
             masses[1],
             masses[2],
             (low[0], low[1]),
             (high[0], high[1]),
-            precision=64.0 * U,
+            precision=slack,
         )
 
 
@@ -140,6 +163,13 @@ class DiscreteLaplace(AdditiveNoise):
     def __str__(self) -> str:
         return f"discrete Laplace noise on 0..{self.levels}, eps0 = {self.eps0:g}"
 
+    @property
+    def span(self) -> float:
+        return float(self.levels)
+
+    def _placed(self, point: float) -> float:
+        return float(round(point))
+
     def _outcomes(self, others: float | None) -> Outcomes:
         z = np.arange(self.levels + 1.0)
         rate = self.eps0 / self.levels
@@ -153,7 +183,7 @@ class DiscreteLaplace(AdditiveNoise):
         weight[0] *= outside
         weight[-1] *= outside
         first, second, base = (weight * np.exp(-rate * distance) for distance in distances)
-        return Outcomes(first, second, base, precision=64.0 * U)
+        return Outcomes(first, second, base, precision=(64.0 + 32.0 * self.eps0) * U)
 
 
 @dataclass(frozen=True)
@@ -174,8 +204,8 @@ class Gaussian(AdditiveNoise):
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", checks.positive("sigma", self.sigma))
         object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        if not 0.03 <= self.sigma / self.sensitivity <= 1e6:
-            raise ParameterError("sigma", "between 0.03 and 1e6 times the sensitivity", self.sigma)
+        if not 0.05 <= self.sigma / self.sensitivity <= 1e6:
+            raise ParameterError("sigma", "between 0.05 and 1e6 times the sensitivity", self.sigma)
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
@@ -183,6 +213,10 @@ class Gaussian(AdditiveNoise):
 
     def __str__(self) -> str:
         return f"Gaussian noise, sigma = {self.sigma:g}, sensitivity {self.sensitivity:g}"
+
+    @property
+    def span(self) -> float:
+        return self.sensitivity
 
     def _outcomes(self, others: float | None) -> Outcomes:
         scale = self.sigma / self.sensitivity
@@ -211,7 +245,12 @@ class Gaussian(AdditiveNoise):
             top = np.maximum(ratio[:-1], ratio[1:]) * (1.0 + 1e-12)
             high.append(np.concatenate([[math.inf], top, [math.inf]]))
         return Outcomes(
-            masses(0.0), masses(1.0), base, (low[0], low[1]), (high[0], high[1]), precision=1e-12
+            masses(0.0),
+            masses(1.0),
+            base,
+            (low[0], low[1]),
+            (high[0], high[1]),
+            precision=_cell_error(edges, scale),
         )
 
 
@@ -230,3 +269,8 @@ def _normal_cells(edges: Array, centre: Array | float, scale: float) -> Array:
     near, far = np.where(flip, -right, left), np.where(flip, -left, right)
     erfc = np.vectorize(math.erfc, otypes=[np.float64])
     return np.asarray(0.5 * (erfc(near / math.sqrt(2.0)) - erfc(far / math.sqrt(2.0))))
+
+
+def _cell_error(edges: Array, scale: float) -> float:
+    """Relative error of the cell masses: what a difference of two tails loses."""
+    return 1e-12 + 8.0 * U * scale / float(np.diff(edges).min()) * 64.0
