@@ -1,6 +1,6 @@
 """Theorems: one family per file, each registered with its labels and its curve."""
 
-from shuffledp.bounds import approximate, clones, datasets, laws, published
+from shuffledp.bounds import approximate, clones, datasets, laws, published, shuffle_gaussian
 from shuffledp.bounds.theorem import Bound, Refutation, Theorem, all_bounds, get_bound
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "get_bound",
     "laws",
     "published",
+    "shuffle_gaussian",
 ]

@@ -134,7 +134,9 @@ class LognormalMean:
         tau = np.exp(np.minimum(log_tau, 700.0))
         root = math.sqrt(self.h)
         reach = 0.5 * self.h + 9.5 * root
-        direct = tau * -math.expm1(-reach) > _STEEPEST  # where e^(-tau(X-1)) might overflow
+        # e^(-tau X) moves the mass to the left by W(h tau) <= ln(1 + h tau)
+        left = reach + np.log1p(self.h * np.minimum(tau, 1e300))
+        direct = tau * -np.expm1(-left) > _STEEPEST  # where e^(-tau(X-1)) might overflow
         if self.h > _WIDEST:
             direct = np.ones_like(direct)
         result = np.empty_like(log_tau)
@@ -142,7 +144,7 @@ class LognormalMean:
             result[direct] = np.maximum(tau[direct] + self._log_laplace(log_tau[direct]), 0.0)
         if not np.all(direct):
             step = min(0.25, 0.4 * root)
-            v = np.arange(-reach, reach + step, step)
+            v = np.arange(-float(left[~direct].max()), reach + step, step)
             weight = np.exp(-((v + 0.5 * self.h) ** 2) / (2.0 * self.h))
             weight *= step / math.sqrt(2.0 * math.pi * self.h)
             y = np.multiply.outer(tau[~direct], np.expm1(v))

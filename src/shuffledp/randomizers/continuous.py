@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, RegimeError
 from shuffledp.numerics.binomial import Array, U
 from shuffledp.randomizers.base import Randomizer, Scene
 from shuffledp.randomizers.outcomes import Outcomes
@@ -160,6 +160,7 @@ class DiscreteLaplace(AdditiveNoise):
 class Gaussian(AdditiveNoise):
     """A value in an interval of length ``sensitivity`` plus normal noise of deviation ``sigma``.
 
+    For vectors clipped to a ball the sensitivity is its diameter, twice the clipping norm.
     There is no pure local budget. That the two ends of the interval are the worst pair is not
     proven: results are labelled FIXED_PAIR.
     """
@@ -174,8 +175,8 @@ class Gaussian(AdditiveNoise):
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", checks.positive("sigma", self.sigma))
         object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        if not 0.03 <= self.sigma / self.sensitivity <= 1e6:
-            raise ParameterError("sigma", "between 0.03 and 1e6 times the sensitivity", self.sigma)
+        if not 1e-4 <= self.sigma / self.sensitivity <= 1e7:
+            raise ParameterError("sigma", "between 1e-4 and 1e7 times the sensitivity", self.sigma)
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
@@ -186,6 +187,10 @@ class Gaussian(AdditiveNoise):
 
     def _outcomes(self, others: float | None) -> Outcomes:
         scale = self.sigma / self.sensitivity
+        if not 0.03 <= scale <= 1e6:
+            raise RegimeError(
+                "dataset", "sigma between 0.03 and 1e6 times the sensitivity", self.sigma
+            )
         reach = 10.5 * scale
         edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], 1.0 / scale**2)
 
