@@ -25,6 +25,7 @@ lint: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(BIN)/python bench/accounting.py
 	$(BIN)/python bench/engine.py
+	$(BIN)/python bench/tradeoff.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

@@ -10,18 +10,36 @@ from shuffledp.bounds import (
     published,
     shuffle_gaussian,
 )
+from shuffledp.bounds.mixtures import THEOREMS as _MIXTURES
 from shuffledp.bounds.theorem import Bound, Refutation, Theorem, all_bounds, get_bound
+from shuffledp.errors import UnknownTheoremError
+
+
+def all_theorems() -> list[Theorem]:
+    """The whole registry: theorems with a curve for every protocol, and those about mixtures."""
+    return [bound.theorem for bound in all_bounds()] + list(_MIXTURES.values())
+
+
+def get_theorem(theorem_id: str) -> Theorem:
+    """The theorem of that id."""
+    known = {theorem.id: theorem for theorem in all_theorems()}
+    if theorem_id not in known:
+        raise UnknownTheoremError(theorem_id, sorted(known))
+    return known[theorem_id]
+
 
 __all__ = [
     "Bound",
     "Refutation",
     "Theorem",
     "all_bounds",
+    "all_theorems",
     "approximate",
     "clones",
     "datasets",
     "gaussian_proven",
     "get_bound",
+    "get_theorem",
     "laws",
     "liew2022",
     "published",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from shuffledp.bounds.clones import Weight, pair_curve, standard_weight, stronger_weight
 from shuffledp.bounds.theorem import Theorem, bound
@@ -33,18 +34,21 @@ def _with_failure(
         extra = (1.0 + math.exp(epsilon)) * moved
         return Enclosure(min(value.lower, 1.0), min(value.upper + extra, 1.0))
 
-    return FloorCurve(profile, top=math.inf, guess=pure.guess)
+    return FloorCurve(profile, top=math.inf, guess=pure.guess, theorem=theorem)
 
 
+@dataclass(frozen=True)
 class FloorCurve(ProfileCurve):
     """A profile that never falls to zero: Rényi divergences are infinite."""
+
+    theorem: str = ""
 
     def enclose_epsilon(self, delta: float) -> Enclosure:
         low, high = 0.0, 1.0
         while self.enclose(high).upper > delta:
             low, high = high, 2.0 * high
             if high > 1e6:
-                raise RegimeError("approximate LDP", "delta > delta0", f"delta = {delta:g}")
+                raise RegimeError(self.theorem, "delta > delta0", f"delta = {delta:g}")
         for _ in range(60):
             middle = 0.5 * (low + high)
             low, high = (low, middle) if self.enclose(middle).upper <= delta else (middle, high)

@@ -14,6 +14,7 @@ from shuffledp.bounds.theorem import Refutation, Theorem, bound
 from shuffledp.curves import Curve, GDPCurve, ProfileCurve
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
+from shuffledp.numerics.binomial import U
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log1p_exp
 from shuffledp.numerics.renyi import TwoSidedRenyi
@@ -59,9 +60,14 @@ def response_curve(eps0: float) -> ProfileCurve:
         return Enclosure(value * (1.0 - 1e-14), min(value * (1.0 + 1e-14), 1.0))
 
     def renyi(order: float) -> float:
-        # ln( E^L + E^(1-L) ) - ln(1 + E), divided by L - 1
-        log_moment = order * eps0 + math.log1p(math.exp((1.0 - 2.0 * order) * eps0))
-        return min((log_moment - log1p_exp(eps0)) / (order - 1.0) * (1.0 + 1e-12), eps0)
+        # ln( cosh((L - 1/2) eps0) / cosh(eps0 / 2) ) / (L - 1), written without cancellation
+        if order * eps0 < 1.0:
+            rise = 2.0 * math.sinh(0.5 * order * eps0) * math.sinh(0.5 * (order - 1.0) * eps0)
+            log_moment = math.log1p(rise / math.cosh(0.5 * eps0))
+        else:
+            high, low = math.exp((1.0 - 2.0 * order) * eps0), math.exp(-eps0)
+            log_moment = (order - 1.0) * eps0 + math.log1p(high) - math.log1p(low)
+        return min(log_moment / (order - 1.0) * (1.0 + 1e-12 + 8.0 * U / (order - 1.0)), eps0)
 
     return ProfileCurve(profile, top=eps0, exact_renyi=renyi)
 

@@ -42,7 +42,6 @@ def dataset_2rr(randomizer: LDP, n: int) -> Curve:
     decay = math.exp(-eps0)
     rare, common = decay / (1.0 + decay), 1.0 / (1.0 + decay)
     span = 2.0 * math.sinh(eps0)  # E - 1/E
-    big = math.exp(eps0)
 
     def leaves(epsilon: float, _width: float) -> Enclosure:
         # the victim held the other symbol: its report is rare among the others'
@@ -54,11 +53,7 @@ def dataset_2rr(randomizer: LDP, n: int) -> Curve:
         return binary_delta(n, common, rare, math.log(span) + epsilon, n * shift)
 
     def renyi(order: float) -> float:
-        on, off = (big, 1.0), (decay, 1.0)
-        return max(
-            binary_renyi_lower(n, rare, common, on, off, order),
-            binary_renyi_lower(n, rare, common, on[::-1], off[::-1], order),
-        )
+        return binary_renyi_lower(n, rare, common, eps0, order)
 
     return ProfileCurve(
         leaves,

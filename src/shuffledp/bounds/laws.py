@@ -218,6 +218,7 @@ def variation_ratio(randomizer: Randomizer, n: int) -> Curve:
         status=Status.REFUTED,
         direction=Direction.UPPER,
         refutation=Refutation(
+            mechanism="krr",
             dataset="10-RR, all other users on a third symbol",
             witness="dataset",
             parameters={"eps0": 3.0, "k": 10, "n": 1000, "delta": 1e-6},

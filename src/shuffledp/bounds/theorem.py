@@ -26,9 +26,11 @@ class Refutation:
     witness: str
     """Theorem id whose exact value for that data set exceeds the claim."""
     parameters: Mapping[str, float]
-    """eps0, n and the question (epsilon, delta, order or alpha)."""
+    """Those of the mechanism, n and the question (epsilon, delta, order or alpha)."""
     claimed: float
     leaked: float
+    mechanism: str = "ldp"
+    """Name in the catalogue of randomizers."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Theorem:
         }
         if self.refutation is not None:
             result["refutation"] = {
+                "mechanism": self.refutation.mechanism,
                 "dataset": self.refutation.dataset,
                 "parameters": dict(self.refutation.parameters),
                 "claimed": self.refutation.claimed,

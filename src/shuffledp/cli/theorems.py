@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from shuffledp.bounds import all_bounds, get_bound
+from shuffledp.bounds import all_theorems, get_theorem
 from shuffledp.cli.options import json_option, print_json
 
 
@@ -14,7 +14,7 @@ from shuffledp.cli.options import json_option, print_json
 def theorems(theorem_id: str | None, as_json: bool) -> None:
     """List every theorem, or show one in full."""
     if theorem_id is not None:
-        theorem = get_bound(theorem_id).theorem
+        theorem = get_theorem(theorem_id)
         if as_json:
             print_json(theorem.to_dict())
             return
@@ -22,7 +22,7 @@ def theorems(theorem_id: str | None, as_json: bool) -> None:
 
         print_theorem(theorem)
         return
-    known = [bound.theorem for bound in all_bounds()]
+    known = all_theorems()
     if as_json:
         print_json([theorem.to_dict() for theorem in known])
         return

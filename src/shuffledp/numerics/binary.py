@@ -13,7 +13,7 @@ import numpy as np
 
 from shuffledp.numerics.binomial import Array, U, log_mass, tail_ratio
 from shuffledp.numerics.enclosure import Enclosure
-from shuffledp.numerics.logs import log, log_convex_gap
+from shuffledp.numerics.logs import log, log1p_exp, log_convex_gap
 from shuffledp.numerics.window import first_groups, group_masses, quantile
 
 _SUMMED = 8192
@@ -62,36 +62,36 @@ def _depth(k: float, trials: float, p: float, q: float) -> float:
     return 40.0 + math.log(trials) - float(log_mass(np.array([k]), trials, p, q)[0][0])
 
 
-def binary_renyi_lower(
-    n: int, p: float, q: float, on: tuple[float, float], off: tuple[float, float], order: float
-) -> float:
-    """Lower bound of the Rényi divergence when each report has the likelihoods on (p) or off (q).
+def binary_renyi_lower(n: int, p: float, q: float, eps0: float, order: float) -> float:
+    """Lower bound of the Rényi divergence, the larger of both directions.
 
-    ``on`` = (first, second) hypothesis' likelihood over the base law for the symbol of
-    probability p, ``off`` for the other symbol.
+    The first hypothesis' likelihood over the second's is exp(eps0) for the symbol of probability p
+    under the second, and exp(-eps0) for the other.
     """
     trials = float(n)
-    reach = 60.0 + (order - 1.0) * abs(math.log(on[0] / on[1]))
-    first = quantile(min(reach, 650.0), -1, trials, p, q)
-    last = quantile(min(reach, 650.0), 1, trials, p, q)
+    reach = min(60.0 + (order - 1.0) * eps0, 650.0)
+    first, last = (quantile(reach, side, trials, p, q) for side in (-1, 1))
     if last - first < _SUMMED:
         starts = ends = np.arange(first, last + 1.0)
     else:
         starts, ends = first_groups(first, last, _GROUPS)
     log_mass_low = log(group_masses(starts, ends, trials, p, q)[0])
-    centre = trials * p
-    log_gap = np.minimum(*(_log_gap(c, n, on, off, order) for c in (starts, ends)))
-    log_gap[(starts < centre) & (ends > centre)] = -math.inf
-    log_moment = float(np.logaddexp.reduce(log_mass_low + log_gap))
-    excess = max(log_moment, 0.0) + math.log1p(math.exp(-abs(log_moment)))
-    return max(excess / (order - 1.0) * (1.0 - 1e-11 - 256.0 * U * order / (order - 1.0)), 0.0)
+    straddles = (starts < trials * p) & (ends > trials * p)
+    moments = []
+    for forward in (True, False):
+        log_gap = np.minimum(*(_log_gap(k / n, eps0, order, forward) for k in (starts, ends)))
+        log_gap[straddles] = -math.inf
+        moments.append(float(np.logaddexp.reduce(log_mass_low + log_gap)))
+    margin = 1e-11 + 256.0 * U * order / (order - 1.0)
+    return max(log1p_exp(max(moments)) / (order - 1.0) * (1.0 - margin), 0.0)
 
 
-def _log_gap(
-    k: Array, n: int, on: tuple[float, float], off: tuple[float, float], order: float
-) -> Array:
-    """ln of s^order t^(1-order) - order s - (1-order) t at k of n reports on."""
-    share = k / n
-    s = on[0] * share + off[0] * (1.0 - share)
-    t = on[1] * share + off[1] * (1.0 - share)
-    return np.log(t) + log_convex_gap(np.log(s / t), order)
+def _log_gap(share: Array, eps0: float, order: float, forward: bool) -> Array:
+    """ln of s^order t^(1-order) - order s - (1-order) t, {s, t} = {mean ratio, 1}."""
+    if eps0 < 1.0:
+        log_ratio = np.log1p(math.expm1(eps0) * share + math.expm1(-eps0) * (1.0 - share))
+    else:
+        log_ratio = np.log(math.exp(eps0) * share + math.exp(-eps0) * (1.0 - share))
+    if forward:
+        return log_convex_gap(log_ratio, order)
+    return log_ratio + log_convex_gap(-log_ratio, order)

@@ -27,9 +27,9 @@ from shuffledp.numerics.window import chernoff, first_groups, group_masses, quan
 _EXACT_N = 600
 _FIRST_GROUPS = 48
 _MOST_GROUPS = 400
-_GROUPED_WIDTH = 2e-4
+_GROUPED_WIDTH = 1e-4
 _SUMMED_SIGNS = 512
-_SPACING = 0.05
+_SPACING = 0.1
 _DEEPEST = 650.0
 _BLOCK = 64
 
@@ -124,48 +124,49 @@ class TwoSidedRenyi:
         return np.array(
             [
                 np.concatenate(
-                    [self._log_mean_psi(c[k], self._base(other[k]), order)[1] for k in blocks]
+                    [self._log_mean_psi(c[k], self._extra(other[k]), order)[1] for k in blocks]
                 )
                 for c, other in ((ends, starts), (starts, ends))
             ]
         )
 
-    def _base(self, c: Array) -> Array:
-        return self.base + self.base_fixed * (self.n - c) / c
+    def _extra(self, c: Array) -> Array:
+        """What the fixed part adds to the base at count c; kept apart, for it may be tiny."""
+        return np.asarray(self.base_fixed * (self.n - c) / c)
 
     def _log_rows(self, starts: Array, ends: Array, order: float) -> tuple[Array, Array]:
         """ln of lower and upper bounds of E[psi | c] for every c in each group."""
         rows: list[tuple[Array, Array]] = []
         for i in range(0, len(starts), _BLOCK):
             a, b = starts[i : i + _BLOCK], ends[i : i + _BLOCK]
-            low = self._log_mean_psi(b, self._base(a), order)
-            high = low if starts is ends else self._log_mean_psi(a, self._base(b), order)
+            low = self._log_mean_psi(b, self._extra(a), order)
+            high = low if starts is ends else self._log_mean_psi(a, self._extra(b), order)
             rows.append((low[0], high[1]))
         return np.concatenate([r[0] for r in rows]), np.concatenate([r[1] for r in rows])
 
-    def _log_psi(self, y: Array, base: Array, order: float) -> Array:
-        """ln of psi(base, slope*y) + psi(base, -slope*y) for 0 <= y <= 1."""
-        small = (base - self.base) + self.gap + self.slope * (1.0 - y)
-        large = base + self.slope * y
+    def _log_psi(self, y: Array, extra: Array, order: float) -> Array:
+        """ln of psi(base + extra, slope*y) + psi(base + extra, -slope*y) for 0 <= y <= 1."""
+        small = extra + self.gap + self.slope * (1.0 - y)
+        large = self.base + extra + self.slope * y
         log_ratio = np.log1p(2.0 * self.slope * y / small)
         up = np.log(small) + log_convex_gap(log_ratio, order)
         down = np.log(large) + log_convex_gap(-log_ratio, order)
         return np.logaddexp(up, down)
 
-    def _log_mean_psi(self, signs: Array, base: Array, order: float) -> tuple[Array, Array]:
-        """ln of lower and upper bounds of E[psi(base, slope*y)], y the mean of ``signs`` signs."""
+    def _log_mean_psi(self, signs: Array, extra: Array, order: float) -> tuple[Array, Array]:
+        """ln of lower and upper bounds of E[psi(base + extra, slope*y)], y the mean of ``signs`` signs."""
         if self.n <= _EXACT_N or float(signs.max()) <= _SUMMED_SIGNS:
-            return self._summed(signs, base, order)
+            return self._summed(signs, extra, order)
         few = signs <= _SUMMED_SIGNS
         if not np.any(few):
-            return self._grouped(signs, base, order)
+            return self._grouped(signs, extra, order)
         low, high = np.empty_like(signs), np.empty_like(signs)
-        low[few], high[few] = self._summed(signs[few], base[few], order)
-        low[~few], high[~few] = self._grouped(signs[~few], base[~few], order)
+        low[few], high[few] = self._summed(signs[few], extra[few], order)
+        low[~few], high[~few] = self._grouped(signs[~few], extra[~few], order)
         return low, high
 
-    def _summed(self, signs: Array, base: Array, order: float) -> tuple[Array, Array]:
-        m, b = signs[:, None], base[:, None]
+    def _summed(self, signs: Array, extra: Array, order: float) -> tuple[Array, Array]:
+        m, b = signs[:, None], extra[:, None]
         k = np.ceil((m + 1.0) / 2.0) + np.arange(math.floor(float(signs.max()) / 2.0) + 1.0)
         y = np.minimum((2.0 * k - m) / m, 1.0)
         inside = np.clip(k, 1.0, np.maximum(m - 1.0, 1.0))
@@ -178,9 +179,9 @@ class TwoSidedRenyi:
         error = U * (600.0 + 64.0 * (np.abs(top) + signs))
         return total - error, total + error
 
-    def _grouped(self, signs: Array, base: Array, order: float) -> tuple[Array, Array]:
-        m, b = signs[:, None], base[:, None]
-        edges = self._edges(signs, base, order)
+    def _grouped(self, signs: Array, extra: Array, order: float) -> tuple[Array, Array]:
+        m, b = signs[:, None], extra[:, None]
+        edges = self._edges(signs, extra, order)
         t = edges - 1.0
         tail, moment, log_scale = (
             part.reshape(t.shape)
@@ -203,21 +204,39 @@ class TwoSidedRenyi:
         share = np.where(
             right > left, (mean_high - left) / np.where(right > left, right - left, 1.0), 0.0
         )
-        at_edges = self._log_psi(np.append(left, 0.5 * m, axis=1) / (0.5 * m), b, order)
+        at_edges = self._log_rest(np.append(left, 0.5 * m, axis=1) / (0.5 * m), b, order)
         chord = np.logaddexp(at_edges[:, :-1] + log(1.0 - share), at_edges[:, 1:] + log(share))
-        lower = log_low + self._log_psi(mean_low / (0.5 * m), b, order)
+        lower = log_low + self._log_rest(mean_low / (0.5 * m), b, order)
         upper = log_high + chord
         top = upper.max(axis=1)
-        error = U * (600.0 + 64.0 * np.abs(top))
-        return (
-            top + log(np.exp(lower - top[:, None]).sum(axis=1)) - error,
-            top + np.log(np.exp(upper - top[:, None]).sum(axis=1)) + error,
-        )
+        error = U * (2000.0 + 64.0 * np.abs(top))
+        square = np.log(2.0 * order * (order - 1.0) * self.slope**2 / ((self.base + extra) * signs))
+        rest_low = top + log(np.exp(lower - top[:, None]).sum(axis=1)) - error
+        rest_high = top + np.log(np.exp(upper - top[:, None]).sum(axis=1)) + error
+        return np.logaddexp(square - 16.0 * U, rest_low), np.logaddexp(square + 16.0 * U, rest_high)
 
-    def _edges(self, signs: Array, base: Array, order: float) -> Array:
+    def _log_rest(self, y: Array, extra: Array, order: float) -> Array:
+        """As _log_psi, less its part in y^2; still convex, since every power left has a positive
+        coefficient (docs/proofs/numerics.md)."""
+        base = self.base + extra
+        x = self.slope * y / base
+        near = order * x < 0.3
+        small = np.where(near, x, 0.0) ** 2
+        series = np.zeros_like(small)
+        for coefficient in reversed(_even_coefficients(order)[2:]):
+            series = series * small + coefficient
+        by_series = log(series) + 2.0 * log(small) + np.log(2.0 * base)
+        psi = np.exp(np.minimum(self._log_psi(y, extra, order), 700.0))
+        square = 4.0 * order * (order - 1.0) * x * x * base
+        direct = np.where(
+            psi < 1e300, log(np.maximum(psi - square, 0.0)), self._log_psi(y, extra, order)
+        )
+        return np.where(near, by_series, direct)
+
+    def _edges(self, signs: Array, extra: Array, order: float) -> Array:
         """Group edges: fine near y = 0 and near the peak of mass * psi, coarse elsewhere."""
         root = np.sqrt(signs)
-        lean = np.minimum(self.slope / base, 1.0 - 1e-16)
+        lean = np.minimum(self.slope / (self.base + extra), 1.0 - 1e-16)
         low, high = np.zeros_like(signs), np.ones_like(signs)
         for _ in range(40):  # peak: signs * atanh(y) = 2 order lean / (1 - (lean y)^2)
             y = 0.5 * (low + high)
@@ -235,3 +254,14 @@ class TwoSidedRenyi:
         half = np.ceil((signs[:, None] + 1.0) / 2.0)
         k = half + np.floor(np.clip(units, 0.0, None) * root[:, None] / 2.0)
         return np.sort(np.minimum(k, signs[:, None]), axis=1)
+
+
+def _even_coefficients(order: float) -> list[float]:
+    """Coefficients of x^0, x^2, ... in the even part of (1+x)^order (1-x)^(1-order), to x^28.
+
+    They are differences of g_k, ((1+x)/(1-x))^order = sum g_k x^k, all non-negative.
+    """
+    g = [1.0, 2.0 * order]
+    for k in range(1, 28):
+        g.append((2.0 * order * g[k] + (k - 1.0) * g[k - 1]) / (k + 1.0))
+    return [1.0] + [g[2 * k] - g[2 * k - 1] for k in range(1, 15)]

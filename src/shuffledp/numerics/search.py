@@ -37,22 +37,24 @@ def invert_decreasing(
         def at(v: float) -> float:
             return top - math.exp(-v)
 
-        low, high = -math.log(0.5 * top), 745.0
-        start, end = low + half, math.inf
+        low, high, end = -math.log(top), 745.0, math.inf
+        start = low + math.log(2.0) + half
     else:
 
         def at(v: float) -> float:
             return v
 
-        low, high, end = 0.0, 0.5 * top, top
-        start = guess if guess is not None and 0.0 < guess < high else _halved(quick, goal, high)
+        low, high, end = 0.0, top, top
+        start = (
+            guess if guess is not None and 0.0 < guess < top else _halved(quick, goal, 0.5 * top)
+        )
     v, slope, _ = _secant(
         lambda v: quick(at(v)), goal, low, high, start, None, _QUICK_TOLERANCE, 60
     )
-    v, slope, miss = _secant(lambda v: exact(at(v)), goal, low, high, v, slope, _SETTLED, 2)
-    step = 2.0 * miss / -slope
+    v, slope, miss = _secant(lambda v: exact(at(v)), goal, low, high, v, slope, _SETTLED, 4)
+    step = miss / -slope
     bottom = _push(lambda v: exact(at(v)).lower >= target, v, -step, low)
-    lower = at(bottom) if bottom > low or half > 0.0 else 0.0
+    lower = max(at(bottom), 0.0) if bottom > low else 0.0
     if lower_only:
         return Enclosure(lower, top)
     peak = _push(lambda v: exact(at(v)).upper <= target, v, step, end)
@@ -101,7 +103,7 @@ def _secant(
         if previous is not None and previous[0] != x:
             rise = (y - previous[1]) / (x - previous[0])
             slope = rise if rise < 0.0 else slope
-        miss = max(0.01 * abs(y), spread, _SETTLED)
+        miss = 0.6 * spread + 1e-3 * abs(y) + _SETTLED
         if slope is not None and abs(y) <= max(spread, _SETTLED):
             miss += abs(y)
             break
@@ -129,5 +131,5 @@ def _push(ok: Callable[[float], bool], x: float, step: float, end: float) -> flo
             return end
         if ok(y):
             return y
-        step *= 4.0
+        step *= 2.0
     return end

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import checks
+from shuffledp.bounds import get_bound
 from shuffledp.errors import ParameterError
-from shuffledp.randomizers import Randomizer, Scene
+from shuffledp.labels import Value
+from shuffledp.protocols.shuffled import QUESTIONS, Shuffled
+from shuffledp.randomizers import CheckIn, Randomizer, Scene
+from shuffledp.randomizers.catalogue import MECHANISMS, build
 
 _GRID = 17
 _REFINEMENTS = 3
@@ -72,6 +76,24 @@ def refute(randomizer: Randomizer, n: int, *, epsilon: float, delta: float) -> R
             f" {_GRID} refined {_REFINEMENTS} times, both directions"
         )
     return Refutal(search.delta > delta, search.delta, search.dataset, searched, delta)
+
+
+def recompute(theorem_id: str) -> tuple[Value, Value]:
+    """What a refuted theorem claims for the data set on record, and what that data set leaks."""
+    theorem = get_bound(theorem_id).theorem
+    case = theorem.refutation
+    if case is None:
+        raise ParameterError("theorem", "a refuted one", theorem_id)
+    question = {name: value for name, value in case.parameters.items() if name in QUESTIONS}
+    _, needed, optional = MECHANISMS[case.mechanism]
+    given = {
+        name: case.parameters[name] for name in (*needed, *optional) if name in case.parameters
+    }
+    randomizer = build(case.mechanism, given)
+    if "check_in" in case.parameters:
+        randomizer = CheckIn(randomizer, case.parameters["check_in"])
+    protocol = Shuffled(randomizer, int(case.parameters["n"]))
+    return protocol.bound(theorem_id, **question), protocol.bound(case.witness, **question)
 
 
 class _Search:

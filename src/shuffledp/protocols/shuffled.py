@@ -120,11 +120,11 @@ class Shuffled:
             if self.randomizer.delta0:
                 proven = ["stronger-clones-approximate", "feldman-2021-approximate"]
             leaked = ["dataset-2rr", "dataset-3rr"]
+        elif self.randomizer.pair_proven:
+            proven, leaked = ["blanket", "stronger-clones"], ["dataset"]
         else:
-            proven = (
-                ["blanket", "stronger-clones"] if self.randomizer.pair_proven else ["blanket-pair"]
-            )
-            leaked = ["dataset"]
+            proven = ["gaussian-unshuffled", "gaussian-approximate"]
+            leaked = ["shuffle-gaussian", "dataset"]
         return [get_bound(i) for i in proven], [get_bound(i) for i in leaked]
 
     def _all(self, question: dict[str, float]) -> tuple[list[Value], dict[str, str]]:

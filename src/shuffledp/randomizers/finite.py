@@ -16,7 +16,7 @@ import numpy as np
 
 from shuffledp import checks
 from shuffledp.errors import ParameterError
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.binomial import Array, U
 from shuffledp.randomizers.base import Randomizer, Scene
 from shuffledp.randomizers.outcomes import Outcomes
 
@@ -277,7 +277,8 @@ class UnaryEncoding(Randomizer):
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
-        return math.log(self.keep / self.flip) + math.log((1.0 - self.flip) / (1.0 - self.keep))
+        ratio = self.keep / self.flip * ((1.0 - self.flip) / (1.0 - self.keep))
+        return math.log(ratio) * (1.0 + 8.0 * U)
 
     def __str__(self) -> str:
         return f"{self.name} of {self.k} values, eps0 = {self.eps0:g}"
@@ -360,7 +361,7 @@ class Channel(Randomizer):
         if np.any((low == 0.0) & (high > 0.0)):
             return math.inf
         used = high > 0.0
-        return float(np.log(high[used] / low[used]).max(initial=0.0))
+        return float(np.log(high[used] / low[used]).max(initial=0.0)) * (1.0 + 8.0 * U)
 
     def _pairs(self) -> list[tuple[int, int]]:
         inputs = len(self.matrix)

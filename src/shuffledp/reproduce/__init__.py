@@ -1,6 +1,6 @@
 """The papers' tables and figures, recomputed: one file per paper."""
 
-from shuffledp.reproduce import chen2024, wang2023
+from shuffledp.reproduce import chen2024, wang2023, wang2023_mixtures
 from shuffledp.reproduce.result import Item, Result
 
 ITEMS: dict[str, Item] = {
@@ -12,6 +12,14 @@ ITEMS: dict[str, Item] = {
     ),
     "wang-2023-figure-1": Item(
         "Wang et al. 2023, Figure 1: trade-off functions", wang2023.figure_1
+    ),
+    "wang-2023-figure-2": Item(
+        "Wang et al. 2023, Figure 2: one gradient step from a random start",
+        wang2023_mixtures.figure_2,
+    ),
+    "wang-2023-figure-3": Item(
+        "Wang et al. 2023, Figure 3: joint and advanced joint concavity",
+        wang2023_mixtures.figure_3,
     ),
     "chen-2024-table-1": Item("Chen, Cao, Ge 2024, Table 1: Rényi rates", chen2024.table_1),
     "chen-2024-figure-2": Item(
