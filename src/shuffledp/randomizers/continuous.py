@@ -192,7 +192,9 @@ class Gaussian(AdditiveNoise):
                 "dataset", "sigma between 0.03 and 1e6 times the sensitivity", self.sigma
             )
         reach = 10.5 * scale
-        edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], 1.0 / scale**2)
+        # cells also much shorter than the noise: their width adds to the variance of V
+        rate = max(1.0 / scale**2, _CELL / (0.03 * scale))
+        edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], rate)
 
         def masses(centre: Array | float) -> Array:
             inner = _normal_cells(edges, centre, scale)
