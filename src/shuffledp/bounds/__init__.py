@@ -7,7 +7,7 @@ from shuffledp.bounds import (
     gaussian_proven,
     gaussian_rounds,
     laws,
-    liew2022,
+    liew2023,
     published,
     shuffle_gaussian,
 )
@@ -43,7 +43,7 @@ __all__ = [
     "get_bound",
     "get_theorem",
     "laws",
-    "liew2022",
+    "liew2023",
     "published",
     "shuffle_gaussian",
 ]

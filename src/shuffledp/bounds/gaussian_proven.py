@@ -107,6 +107,12 @@ class ApproximateRoute(Curve):
     kind: ClassVar[str] = "(epsilon, delta)"
 
     def epsilon(self, delta: float) -> float:
+        value = self._over_rounds(delta)
+        if not math.isfinite(value):
+            raise RegimeError("gaussian-approximate", "noise enough for some delta0", self.pair.h)
+        return value
+
+    def _over_rounds(self, delta: float) -> float:
         rounds = self.pair.rounds
         if rounds == 1:
             return self._one_round(delta)
@@ -118,12 +124,12 @@ class ApproximateRoute(Curve):
         return best
 
     def delta(self, epsilon: float) -> float:
-        if self.epsilon(0.999) > epsilon:
+        if self._over_rounds(0.999) > epsilon:
             return 1.0
         low, high = math.log(1e-300), math.log(0.999)
         while high - low > 1e-3:
             middle = 0.5 * (low + high)
-            fits = self.epsilon(math.exp(middle)) <= epsilon
+            fits = self._over_rounds(math.exp(middle)) <= epsilon
             low, high = (low, middle) if fits else (middle, high)
         return math.exp(high)
 
@@ -147,7 +153,7 @@ class ApproximateRoute(Curve):
         if pair.check_in == 1.0:
             curve = stronger_approximate(LDP(local, delta0), pair.reports)
             assert isinstance(curve, ProfileCurve)
-            profile = curve.enclose
+            profile: Profile = curve.enclose
         else:
             profile = _checked_in(local, delta0, pair.n, pair.check_in)
         return _smallest(lambda x: profile(x, _WIDTH).upper <= delta, local)

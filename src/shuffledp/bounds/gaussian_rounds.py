@@ -22,7 +22,7 @@ from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.randomizers import Randomizer
 
-_WIDTH = 5e-4
+_WIDTH = 2e-3
 _SLACK = 4e-16
 """Rounding of 1 - delta when lines are drawn."""
 _MOST_ROUNDS = 10**6
@@ -79,7 +79,7 @@ class ComposedPair(Curve):
 @bound(
     Theorem(
         id="shuffle-gaussian-composed",
-        citation="ours: the exact pair of Liew, Takahashi 2022, composed as a trade-off function",
+        citation="ours: the exact pair of Liew, Takahashi 2023, composed as a trade-off function",
         statement="upper ends of the pair's delta(eps) at a grid of slopes, both directions, composed over rounds",
         validity="the pair of shuffle-gaussian; sigma from 0.03 to 1e6 times the sensitivity; rounds up to 1e6",
         status=Status.FIXED_PAIR,
@@ -93,5 +93,7 @@ def shuffle_gaussian_composed(randomizer: Randomizer, n: int) -> Curve:
     """What the pair leaks over all rounds, from above and nearly exact."""
     pair = gaussian_pair("shuffle-gaussian-composed", randomizer, n)
     if pair.rounds > _MOST_ROUNDS:
-        raise RegimeError("shuffle-gaussian-composed", f"at most {_MOST_ROUNDS} rounds", pair.rounds)
+        raise RegimeError(
+            "shuffle-gaussian-composed", f"at most {_MOST_ROUNDS} rounds", pair.rounds
+        )
     return ComposedPair(pair)

@@ -161,7 +161,7 @@ def gaussian_pair(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair:
 @bound(
     Theorem(
         id="shuffle-gaussian",
-        citation="Liew, Takahashi 2022, Theorem 1; subsampling, check-in, all orders and delta our own",
+        citation="Liew, Takahashi 2023, Theorem 1; subsampling, check-in, all orders and delta our own",
         statement="E[R^L], R the mean of n likelihood ratios, is L! n^-L times a coefficient of one power"
         " series; delta(eps) = E(R - e^eps)+",
         validity="the pair: all others share one value, the victim has it too or one at distance"
@@ -188,6 +188,27 @@ def pair_profile(pair: GaussianPair) -> ProfileCurve:
     return replace(dataset_curve(scene, pair.reports, top), exact_renyi=pair.renyi)
 
 
+@bound(
+    Theorem(
+        id="shuffle-gaussian-one-round",
+        citation="data processing",
+        statement="several rounds leak at least what one of them does",
+        validity="the pair of shuffle-gaussian; more than one round",
+        status=Status.FIXED_PAIR,
+        direction=Direction.LOWER,
+        proof="proofs/shuffle_gaussian.md",
+        note="the pair of shuffle-gaussian, all rounds but one ignored",
+    ),
+    about=Subject.LAW,
+)
+def one_round(randomizer: Randomizer, n: int) -> Curve:
+    """A lower bound for many rounds, however weak."""
+    pair = gaussian_pair("shuffle-gaussian-one-round", randomizer, n)
+    if pair.rounds == 1:
+        raise RegimeError("shuffle-gaussian-one-round", "more than one round", pair.rounds)
+    return pair_profile(replace(pair, rounds=1))
+
+
 @dataclass(frozen=True)
 class PairRenyi(Curve):
     """Only the Rényi divergences are exact over several rounds."""
@@ -202,7 +223,7 @@ class PairRenyi(Curve):
 @bound(
     Theorem(
         id="shuffle-gaussian-rdp",
-        citation="Liew, Takahashi 2022, Theorem 1 with Lemmas 1 and 2; all orders and both directions our own",
+        citation="Liew, Takahashi 2023, Theorem 1 with Lemmas 1 and 2; all orders and both directions our own",
         statement="the pair's exact Rényi divergences, added over rounds and converted to (epsilon, delta)",
         validity="the pair of shuffle-gaussian; integer orders up to 8192",
         status=Status.FIXED_PAIR,

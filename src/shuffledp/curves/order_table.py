@@ -48,16 +48,19 @@ class OrderTable(Curve):
     def best_epsilon(self, delta: float) -> tuple[float, int]:
         """epsilon at delta and the order that gives it (Canonne, Kamath, Steinke 2020)."""
         return self._best(
-            lambda orders, values: values
-            + (-math.log(delta) + (orders - 1.0) * np.log1p(-1.0 / orders) - np.log(orders))
-            / (orders - 1.0),
+            lambda orders, values: (
+                values
+                + (-math.log(delta) + (orders - 1.0) * np.log1p(-1.0 / orders) - np.log(orders))
+                / (orders - 1.0)
+            ),
             lambda order, value: rdp_epsilon(order, value, delta),
         )
 
     def delta(self, epsilon: float) -> float:
         return self._best(
-            lambda orders, values: (orders - 1.0) * (values - epsilon + np.log1p(-1.0 / orders))
-            - np.log(orders),
+            lambda orders, values: (
+                (orders - 1.0) * (values - epsilon + np.log1p(-1.0 / orders)) - np.log(orders)
+            ),
             lambda order, value: rdp_delta(order, value, epsilon),
         )[0]
 

@@ -31,6 +31,8 @@ def composed_epsilon(epsilon: float, rounds: int, delta: float) -> float:
     The optimum of Kairouz, Oh, Viswanath 2015: that many randomized responses. The value returned
     is certified from above up to rounding.
     """
+    if not math.isfinite(epsilon):
+        return epsilon
     k, mass = binomial_window(rounds, 1.0 / (1.0 + math.exp(-epsilon)))
     loss = (2.0 * k - rounds) * epsilon
 

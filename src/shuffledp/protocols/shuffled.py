@@ -124,7 +124,7 @@ class Shuffled:
             proven, leaked = ["blanket", "stronger-clones"], ["dataset"]
         else:
             proven = ["gaussian-unshuffled", "gaussian-approximate"]
-            leaked = ["shuffle-gaussian", "dataset"]
+            leaked = ["shuffle-gaussian", "shuffle-gaussian-one-round", "dataset"]
         return [get_bound(i) for i in proven], [get_bound(i) for i in leaked]
 
     def _all(self, question: dict[str, float]) -> tuple[list[Value], dict[str, str]]:

@@ -193,7 +193,7 @@ class Gaussian(AdditiveNoise):
             )
         reach = 10.5 * scale
         # cells also much shorter than the noise: their width adds to the variance of V
-        rate = max(1.0 / scale**2, _CELL / (0.03 * scale))
+        rate = max(1.0 / scale**2, _CELL / (0.05 * scale))
         edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], rate)
 
         def masses(centre: Array | float) -> Array:

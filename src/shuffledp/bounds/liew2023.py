@@ -1,4 +1,4 @@
-"""Liew, Takahashi 2022 as published: for comparison, each with the label it deserves.
+"""Liew, Takahashi 2023 as published: for comparison, each with the label it deserves.
 
 Symbols: L the order, gamma the subsampling or check-in rate, SG_k the paper's shuffle Gaussian
 divergence of k reports (shuffle-gaussian, its first direction).
@@ -22,7 +22,7 @@ from shuffledp.numerics.lognormal_mean import LognormalMean
 from shuffledp.numerics.power_series import log_binomial_sums
 from shuffledp.randomizers import Randomizer
 
-_CITATION = "Liew, Takahashi 2022 (Shuffle Gaussian Mechanism for Differential Privacy)"
+_CITATION = "Liew, Takahashi 2023 (Shuffle Gaussian Mechanism for Differential Privacy)"
 MOST_PUBLISHED = 128
 """Orders tried for the bounds below; the paper stops at 30."""
 _MOST_SUMMED = 2000
@@ -51,7 +51,7 @@ def _divergences(logs: Array, rounds: int) -> Array:
 
 @bound(
     Theorem(
-        id="liew-2022-corollary-1",
+        id="liew-2023-corollary-1",
         citation=_CITATION + ", Corollary 1",
         statement="the Rényi divergence of order L is at most L sensitivity^2 / (2 sigma^2)",
         validity="Gaussian reports; any data sets, by data processing",
@@ -64,7 +64,7 @@ def _divergences(logs: Array, rounds: int) -> Array:
 )
 def corollary_1(randomizer: Randomizer, n: int) -> OrderTable:
     """The unshuffled Gaussian mechanism."""
-    pair = gaussian_pair("liew-2022-corollary-1", randomizer, n)
+    pair = gaussian_pair("liew-2023-corollary-1", randomizer, n)
     slope = 0.5 * pair.h * pair.rounds
     return OrderTable(
         lambda top: slope * np.arange(top + 1.0), 1 << 16, exact=lambda order: slope * order
@@ -73,7 +73,7 @@ def corollary_1(randomizer: Randomizer, n: int) -> OrderTable:
 
 @bound(
     Theorem(
-        id="liew-2022-theorem-2",
+        id="liew-2023-theorem-2",
         citation=_CITATION + ", Theorem 2 (16)",
         statement="Wang, Balle, Kasiviswanathan 2019 applied to the pair's divergences",
         validity="m of n users drawn; the pair of shuffle-gaussian, direction M(D') against M(D); orders 2..128",
@@ -86,9 +86,9 @@ def corollary_1(randomizer: Randomizer, n: int) -> OrderTable:
 )
 def theorem_2(randomizer: Randomizer, n: int) -> OrderTable:
     """The general subsampling lemma."""
-    pair = gaussian_pair("liew-2022-theorem-2", randomizer, n)
+    pair = gaussian_pair("liew-2023-theorem-2", randomizer, n)
     if pair.drawn is None:
-        raise RegimeError("liew-2022-theorem-2", "m of n users drawn", str(randomizer))
+        raise RegimeError("liew-2023-theorem-2", "m of n users drawn", str(randomizer))
     drawn = pair.drawn
 
     def table(top: int) -> Array:
@@ -107,7 +107,7 @@ def _need_check_in(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair
 
 @bound(
     Theorem(
-        id="liew-2022-eq-17",
+        id="liew-2023-eq-17",
         citation=_CITATION + ", eq. (17)",
         statement="(16) averaged over the binomial number k >= 1 of reports, at the rate gamma for all k",
         validity=f"check-in; computed for n <= {_MOST_SUMMED} and orders 2..128",
@@ -133,9 +133,9 @@ def _need_check_in(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair
 )
 def equation_17(randomizer: Randomizer, n: int) -> OrderTable:
     """The sum over the number of reports."""
-    pair = _need_check_in("liew-2022-eq-17", randomizer, n)
+    pair = _need_check_in("liew-2023-eq-17", randomizer, n)
     if n > _MOST_SUMMED:
-        raise RegimeError("liew-2022-eq-17", f"n <= {_MOST_SUMMED}", n)
+        raise RegimeError("liew-2023-eq-17", f"n <= {_MOST_SUMMED}", n)
 
     @lru_cache(maxsize=4)
     def table(top: int) -> Array:
@@ -152,7 +152,7 @@ def equation_17(randomizer: Randomizer, n: int) -> OrderTable:
 
 @bound(
     Theorem(
-        id="liew-2022-theorem-3",
+        id="liew-2023-theorem-3",
         citation=_CITATION + ", Theorem 3 (18), its Delta optimised for every order",
         statement="(17) cut at (1 - Delta) n gamma reports by a Chernoff bound",
         validity="check-in; orders 2..128",
@@ -164,7 +164,7 @@ def equation_17(randomizer: Randomizer, n: int) -> OrderTable:
 )
 def theorem_3(randomizer: Randomizer, n: int) -> OrderTable:
     """The paper's bound for shuffled check-in."""
-    pair = _need_check_in("liew-2022-theorem-3", randomizer, n)
+    pair = _need_check_in("liew-2023-theorem-3", randomizer, n)
     gamma = pair.check_in
 
     @lru_cache(maxsize=4)
@@ -183,7 +183,7 @@ def theorem_3(randomizer: Randomizer, n: int) -> OrderTable:
 
 @bound(
     Theorem(
-        id="liew-2022-clones",
+        id="liew-2023-clones",
         citation=_CITATION + ", row 'Clones' of Table 1 (after Feldman, McMillan, Talwar 2021)",
         statement="closed form of Feldman 2021 for (eps0, delta0), eps0 = sensitivity sqrt(2 ln(1.25/delta0))/sigma,"
         " delta0 the delta of the closed form; rounds by strong composition",
@@ -196,15 +196,15 @@ def theorem_3(randomizer: Randomizer, n: int) -> OrderTable:
 )
 def clones(randomizer: Randomizer, n: int) -> ClosedFormCurve:
     """The paper's baseline: one delta for everything, scanned."""
-    pair = gaussian_pair("liew-2022-clones", randomizer, n)
+    pair = gaussian_pair("liew-2023-clones", randomizer, n)
     if pair.participation < 1.0:
-        raise RegimeError("liew-2022-clones", "all users reporting", str(randomizer))
+        raise RegimeError("liew-2023-clones", "all users reporting", str(randomizer))
 
     def one_round(delta: float) -> tuple[float, float]:
         """epsilon and the total delta when delta0 = delta."""
         eps0 = math.sqrt(2.0 * pair.h * math.log(1.25 / delta))
         if eps0 > math.log(n / (16.0 * math.log(2.0 / delta))):
-            raise RegimeError("liew-2022-clones", "eps0 <= ln(n / (16 ln(2/delta)))", eps0)
+            raise RegimeError("liew-2023-clones", "eps0 <= ln(n / (16 ln(2/delta)))", eps0)
         big = math.exp(eps0)
         spread = 8.0 * math.sqrt(big * math.log(4.0 / delta) / n) + 8.0 * big / n
         epsilon = math.log1p((big - 1.0) / (big + 1.0) * spread)
@@ -231,4 +231,4 @@ def clones(randomizer: Randomizer, n: int) -> ClosedFormCurve:
             best = min(best, value)
         return best
 
-    return ClosedFormCurve("liew-2022-clones", epsilon)
+    return ClosedFormCurve("liew-2023-clones", epsilon)
