@@ -26,6 +26,8 @@ from shuffledp.randomizers.outcomes import Outcomes
 MOST_ORDERS = 8192
 """Conversions to (epsilon, delta) try integer orders up to this."""
 _MOST_ORDER = 20_000
+ENGINE_SCALES = (0.03, 1e6)
+"""sigma / sensitivity for which delta(eps) is computed."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class GaussianPair:
 
     def outcomes(self) -> Outcomes:
         """The pair's outcomes per report: victim away against victim among the others."""
-        there, away = self.gaussian.datasets([0.0])[0].outcomes, None
+        there = self.gaussian.datasets([0.0])[0].outcomes
         away = replace(there.swapped(), second=there.base)
         if there.low is not None and there.high is not None:  # second / base is 1 throughout
             one = np.ones_like(there.base)
@@ -177,7 +179,8 @@ def gaussian_pair(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair:
 def shuffle_gaussian(randomizer: Randomizer, n: int) -> Curve:
     """Exact Rényi divergences; delta(eps) by the engine, its certified lower end."""
     pair = gaussian_pair("shuffle-gaussian", randomizer, n)
-    return pair_profile(pair) if pair.rounds == 1 else PairRenyi(pair)
+    in_reach = ENGINE_SCALES[0] <= pair.h**-0.5 <= ENGINE_SCALES[1]
+    return pair_profile(pair) if pair.rounds == 1 and in_reach else PairRenyi(pair)
 
 
 def pair_profile(pair: GaussianPair) -> ProfileCurve:
@@ -211,10 +214,10 @@ def one_round(randomizer: Randomizer, n: int) -> Curve:
 
 @dataclass(frozen=True)
 class PairRenyi(Curve):
-    """Only the Rényi divergences are exact over several rounds."""
+    """Only the Rényi divergences are exact: several rounds, or noise out of the engine's reach."""
 
     pair: GaussianPair
-    kind = "Rényi (several rounds)"
+    kind = "Rényi-only"
 
     def renyi(self, order: float) -> float:
         return self.pair.renyi(order)

@@ -120,14 +120,23 @@ class LognormalMean:
         large = gained > 1.0
         ahead = np.where(large, gained + np.log1p(-np.exp(-np.maximum(gained, 1.0))), 0.0)
         near = log(np.expm1(np.minimum(gained, 1.0)))
-        if self.share == 1.0 and self.thin == 1.0:
-            # where t itself overflows or swamps the digits, -t + gained is count ln E e^(-tX/count)
-            steep = (x - math.log(self.count) > math.log(_STEEPEST)) & (gained > _DEPTH)
-            if np.any(steep):
-                direct = np.full_like(x, 0.0)
-                direct[steep] = self.count * self._log_laplace(x[steep] - math.log(self.count))
-                return np.where(steep, direct, np.where(large, ahead, near) - t)
-        return np.where(large, ahead, near) - t
+        found = np.where(large, ahead, near) - t
+        # where t itself overflows or swamps the digits, E e^(-tR) is far above e^-t
+        steep = (x - math.log(self.count) > math.log(_STEEPEST)) & (gained > _DEPTH)
+        if np.any(steep):
+            found[steep] = self._log_transform(x[steep])
+        # R >= 1 - share: nothing is left where t overflows
+        return found if self.share == 1.0 else np.where(x > 700.0, -1e300, found)
+
+    def _log_transform(self, x: Array) -> Array:
+        """ln E e^(-tR), t = e^x."""
+        each = self._log_laplace(x + math.log(self.share / self.count)) + math.log(self.thin)
+        each -= (1.0 - self.share) * np.exp(np.minimum(x, 700.0)) / self.count
+        if self.thin < 1.0:
+            each = np.logaddexp(
+                each, math.log1p(-self.thin) - np.exp(np.minimum(x, 700.0)) / self.count
+            )
+        return self.count * each
 
     def _log_raised(self, log_tau: Array) -> Array:
         """ln E e^(-tau(X-1)) >= 0."""

@@ -1,0 +1,142 @@
+"""delta(eps) of the pair: integration, simulation, composition, and the proven bounds above it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from shuffledp import CheckIn, Gaussian, Repeated, Shuffled, Status, Subsampled, calibrate_sigma
+from shuffledp.bounds.shuffle_gaussian import gaussian_pair, pair_profile
+from shuffledp.curves import GDPCurve
+from shuffledp.numerics.composition import binomial_window, composed_epsilon
+from tests.gaussian.oracles import grid
+
+RANDOMIZERS = [
+    Gaussian(1.0, 1.0),
+    CheckIn(Gaussian(1.0, 1.0), 0.3),
+    Subsampled(Gaussian(1.0, 1.0), 2),
+]
+
+
+def _integrated(randomizer: object, n: int, epsilon: float, forward: bool) -> float:
+    """E(R - e)+ or E(1 - e R)+; the kink is integrated out exactly in the last variable."""
+    pair = gaussian_pair("x", randomizer, n)  # type: ignore[arg-type]
+    ratio, e = pair.ratio, math.exp(epsilon)
+    y, w = grid(ratio.h, ratio.thin, ratio.share, step=0.05)
+    total, weight = np.zeros(1), np.ones(1)
+    for _ in range(ratio.count - 1):
+        total = np.add.outer(total, y).ravel()
+        weight = np.multiply.outer(weight, w).ravel()
+    # E(Y - c)+ = share (Black-Scholes) for the lognormal part
+    need = ratio.count * (e if forward else 1.0 / e) - total
+    x = (need - (1.0 - ratio.share)) / ratio.share
+    root = math.sqrt(ratio.h)
+    positive = np.maximum(x, 1e-300)
+    d = (-np.log(positive) + 0.5 * ratio.h) / root
+    cdf = np.vectorize(lambda z: 0.5 * math.erfc(-z / math.sqrt(2.0)))
+    call = np.where(x > 0.0, cdf(d) - x * cdf(d - root), 1.0 - x)
+    above = ratio.thin * ratio.share * call + (1.0 - ratio.thin) * np.maximum(1.0 - need, 0.0)
+    if forward:
+        return float(weight @ above) / ratio.count
+    below = above - (1.0 - need)  # E(c - Y)+
+    return e * float(weight @ below) / ratio.count
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=["shuffled", "check-in", "drawn"])
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
+def test_against_integration(randomizer: object, n: int, epsilon: float) -> None:
+    curve = pair_profile(gaussian_pair("x", randomizer, n))  # type: ignore[arg-type]
+    assert curve.reverse is not None
+    for profile, forward in ((curve.forward, True), (curve.reverse, False)):
+        truth = _integrated(randomizer, n, epsilon, forward)
+        found = profile(epsilon, 0.0)
+        assert found.lower * (1 - 1e-9) <= truth <= found.upper * (1 + 1e-9)
+        assert found.upper - found.lower <= 3e-3 * truth + 1e-12
+
+
+@pytest.mark.slow
+def test_against_simulation() -> None:
+    n, epsilon, samples = 50, 0.1, 10**7
+    rng = np.random.default_rng(4)
+    total, square = 0.0, 0.0
+    for _ in range(samples // 10**5):
+        ratio = np.exp(rng.standard_normal((10**5, n)) - 0.5).mean(axis=1)
+        value = np.maximum(ratio - math.exp(epsilon), 0.0)
+        total, square = total + float(value.sum()), square + float((value**2).sum())
+    mean = total / samples
+    error = 5.0 * math.sqrt((square / samples - mean**2) / samples)  # false alarm: 6e-7
+    found = pair_profile(gaussian_pair("x", Gaussian(1.0, 1.0), n)).forward(epsilon, 0.0)
+    assert found.lower <= mean + error
+    assert found.upper >= mean - error
+    assert error < 3e-3 * mean
+
+
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        Gaussian(3.0, 2.0),
+        CheckIn(Gaussian(3.0, 2.0), 0.2),
+        Subsampled(Gaussian(3.0, 2.0), 100),
+        Repeated(Gaussian(3.0, 2.0), 8),
+        Repeated(CheckIn(Gaussian(3.0, 2.0), 0.2), 8),
+    ],
+    ids=str,
+)
+def test_every_upper_bound_is_above_what_the_pair_leaks(randomizer: object) -> None:
+    protocol = Shuffled(randomizer, 1000)  # type: ignore[arg-type]
+    interval = protocol.epsilon(1e-6)
+    assert interval.status is Status.PROVEN
+    values = {v.theorem: v.value for v in protocol.bounds(delta=1e-6)}
+    assert values["shuffle-gaussian-composed"] <= values["shuffle-gaussian-rdp"]
+    for theorem in ("shuffle-gaussian-composed", "gaussian-approximate", "gaussian-unshuffled"):
+        assert values[theorem] >= interval.lower
+    assert values["gaussian-approximate"] >= values["shuffle-gaussian-composed"] * (1 - 1e-3)
+
+
+def test_one_user_composed_is_gdp() -> None:
+    randomizer = Repeated(Gaussian(2.0, 1.0), 10)
+    exact = GDPCurve(math.sqrt(10.0) / 2.0).epsilon(1e-5)
+    found = Shuffled(randomizer, 1).bound("shuffle-gaussian-composed", delta=1e-5).value
+    assert exact <= found <= 1.01 * exact
+    assert Shuffled(randomizer, 1).bound("gaussian-unshuffled", delta=1e-5).value == pytest.approx(
+        exact
+    )
+
+
+@pytest.mark.parametrize(("epsilon", "rounds"), [(0.3, 1), (0.3, 7), (0.01, 500)])
+def test_composed_epsilon_against_the_plain_sum(epsilon: float, rounds: int) -> None:
+    total = composed_epsilon(epsilon, rounds, 1e-4)
+    p = 1.0 / (1.0 + math.exp(-epsilon))
+    spent = sum(
+        math.comb(rounds, k)
+        * p**k
+        * (1 - p) ** (rounds - k)
+        * max(1 - math.exp(total - (2 * k - rounds) * epsilon), 0.0)
+        for k in range(rounds + 1)
+    )
+    assert spent == pytest.approx(1e-4, rel=1e-6)
+
+
+def test_binomial_window_keeps_the_mass() -> None:
+    for n, p in ((5, 0.3), (10**5, 1e-3), (10**6, 0.5)):
+        assert float(binomial_window(n, p)[1].sum()) == pytest.approx(1.0, abs=1e-8)
+
+
+def test_revealed_rounds_by_hand() -> None:
+    found = Shuffled(Repeated(CheckIn(Gaussian(1.0, 1.0), 0.25), 2), 10).bound(
+        "gaussian-unshuffled", epsilon=0.5
+    )
+    by_hand = 2 * 0.25 * 0.75 * GDPCurve(1.0).delta(0.5) + 0.25**2 * GDPCurve(math.sqrt(2)).delta(
+        0.5
+    )
+    assert found.value == pytest.approx(by_hand, rel=1e-6)
+
+
+@pytest.mark.parametrize("status", [Status.PROVEN, Status.FIXED_PAIR])
+def test_calibration_is_tight(status: Status) -> None:
+    found = calibrate_sigma(epsilon=1.0, delta=1e-6, n=2000, rounds=3, rate=0.5, status=status)
+    assert found.achieved.value <= 1.0
+    assert found.achieved.value > 0.99
+    assert found.achieved.status is status
+    assert found.protocol.bound(found.achieved.theorem, delta=1e-6).value <= 1.0
