@@ -31,6 +31,8 @@ _STEEPEST = 300.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _PANELS = 24
 _MOST_NODES = 4000
+_LARGEST = 600.0
+"""Exponents are cut here; times any number of reports the result is still finite."""
 _CUT = -45.0
 """Below this w, exp(-e^w) is 1."""
 
@@ -90,13 +92,14 @@ class LognormalMean:
     def _range(self, a: float, low: float) -> tuple[float, float, float]:
         """Where the integrand, as a function of x = ln t, is within e^-_DEPTH of its peak."""
         left, right, peak = low, math.log(abs(a) + 1.0) + 5.0, -math.inf
+        most = _LARGEST if self.share < 1.0 else math.inf  # R >= 1 - share: e^-t decides
         while True:  # far enough to the right
             x = np.linspace(left, right, 101)
             terms = a * x + self._log_gap(x)
             peak = float(terms.max())
-            if terms[-1] < peak - _DEPTH:
+            if terms[-1] < peak - _DEPTH or right >= most:
                 break
-            right += 0.5 * (right - left) + 1.0
+            right = min(right + 0.5 * (right - left) + 1.0, most)
         while True:  # and no further
             inside = np.flatnonzero(terms > peak - _DEPTH)
             first, last = max(int(inside[0]) - 1, 0), min(int(inside[-1]) + 1, 100)
@@ -104,16 +107,16 @@ class LognormalMean:
                 break
             x = np.linspace(float(x[first]), float(x[last]), 101)
             terms = a * x + self._log_gap(x)
-            peak = max(peak, float(terms.max()))
+            peak = float(terms.max())
         return (low if a < 0.0 else float(x[first])), float(x[last]), peak
 
     def _log_gap(self, x: Array) -> Array:
         """ln( E e^(-tR) - e^-t ), t = e^x."""
-        t = np.exp(np.minimum(x, 700.0))
+        t = np.exp(np.minimum(x, _LARGEST))
         raised = self._log_raised(x + math.log(self.share / self.count))
         per_report = np.where(
-            raised < 700.0,
-            np.log1p(self.thin * np.expm1(np.minimum(raised, 700.0))),
+            raised < _LARGEST,
+            np.log1p(self.thin * np.expm1(np.minimum(raised, _LARGEST))),
             raised + math.log(self.thin),
         )
         gained = self.count * per_report
@@ -125,22 +128,21 @@ class LognormalMean:
         steep = (x - math.log(self.count) > math.log(_STEEPEST)) & (gained > _DEPTH)
         if np.any(steep):
             found[steep] = self._log_transform(x[steep])
-        # R >= 1 - share: nothing is left where t overflows
-        return found if self.share == 1.0 else np.where(x > 700.0, -1e300, found)
+        return found
 
     def _log_transform(self, x: Array) -> Array:
         """ln E e^(-tR), t = e^x."""
         each = self._log_laplace(x + math.log(self.share / self.count)) + math.log(self.thin)
-        each -= (1.0 - self.share) * np.exp(np.minimum(x, 700.0)) / self.count
+        each -= (1.0 - self.share) * np.exp(np.minimum(x, _LARGEST)) / self.count
         if self.thin < 1.0:
             each = np.logaddexp(
-                each, math.log1p(-self.thin) - np.exp(np.minimum(x, 700.0)) / self.count
+                each, math.log1p(-self.thin) - np.exp(np.minimum(x, _LARGEST)) / self.count
             )
         return self.count * each
 
     def _log_raised(self, log_tau: Array) -> Array:
         """ln E e^(-tau(X-1)) >= 0."""
-        tau = np.exp(np.minimum(log_tau, 700.0))
+        tau = np.exp(np.minimum(log_tau, _LARGEST))
         root = math.sqrt(self.h)
         reach = 0.5 * self.h + 9.5 * root
         # e^(-tau X) moves the mass to the left by W(h tau) <= ln(1 + h tau)
