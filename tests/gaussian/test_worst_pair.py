@@ -31,7 +31,8 @@ def _renyi(others: tuple[float, ...], a: float, b: float, sigma: float, order: f
     reach = 2.0 * order + 8.0 * sigma  # the integrand peaks up to 2 order - 1 away
     points = np.arange(-reach, reach + step, step)
     first, second = (_density(points, (*others, v), sigma) for v in (a, b))
-    moment = float(np.sum(first**order * second ** (1.0 - order))) * step ** (len(others) + 1)
+    logs = order * np.log(first) + (1.0 - order) * np.log(second)
+    moment = float(np.sum(np.exp(logs))) * step ** (len(others) + 1)
     return math.log(moment) / (order - 1.0)
 
 

@@ -63,6 +63,8 @@ class LognormalMean:
         """ln(E R^order - 1) for any order < 2 outside [0, 1]."""
         if not (order < 0.0 or 1.0 < order < 2.0):
             raise ValueError(f"order must be negative or between 1 and 2, got {order!r}")
+        if order > 0.0 and self.h > _WIDEST:
+            raise ValueError(f"orders between 1 and 2 need h <= {_WIDEST}, got {self.h!r}")
         a = -order
         log_gamma = math.lgamma(a) if a > 0.0 else math.lgamma(2.0 - order)
         if a < 0.0:
@@ -71,6 +73,8 @@ class LognormalMean:
         low = self._quadratic_limit()
         if a > 0.0:
             low = min(low, math.log(a)) - _DEPTH / (a + 2.0)
+            if self.h > _WIDEST:  # there the gap falls at least like t already
+                low = max(low, -_LARGEST)
         left, right, peak = self._range(a, low)
         step = 0.1
         if a > 0.0:
