@@ -18,6 +18,13 @@ RANDOMIZERS = [
     Subsampled(Gaussian(1.0, 1.0), 2),
 ]
 
+UPPER = (
+    "shuffle-gaussian-composed",
+    "shuffle-gaussian-rdp",
+    "gaussian-approximate",
+    "gaussian-unshuffled",
+)
+
 
 def _integrated(randomizer: object, n: int, epsilon: float, forward: bool) -> float:
     """E(R - e)+ or E(1 - e R)+; the kink is integrated out exactly in the last variable."""
@@ -44,7 +51,7 @@ def _integrated(randomizer: object, n: int, epsilon: float, forward: bool) -> fl
 
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=["shuffled", "check-in", "drawn"])
 @pytest.mark.parametrize("n", [2, 3])
-@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
 def test_against_integration(randomizer: object, n: int, epsilon: float) -> None:
     curve = pair_profile(gaussian_pair("x", randomizer, n))  # type: ignore[arg-type]
     assert curve.reverse is not None
@@ -89,11 +96,19 @@ def test_every_upper_bound_is_above_what_the_pair_leaks(randomizer: object) -> N
     protocol = Shuffled(randomizer, 1000)  # type: ignore[arg-type]
     interval = protocol.epsilon(1e-6)
     assert interval.status is Status.PROVEN
-    values = {v.theorem: v.value for v in protocol.bounds(delta=1e-6)}
-    assert values["shuffle-gaussian-composed"] <= values["shuffle-gaussian-rdp"]
-    for theorem in ("shuffle-gaussian-composed", "gaussian-approximate", "gaussian-unshuffled"):
-        assert values[theorem] >= interval.lower
-    assert values["gaussian-approximate"] >= values["shuffle-gaussian-composed"] * (1 - 1e-3)
+    values = {}
+    for theorem in UPPER:
+        if theorem != "shuffle-gaussian-composed" or isinstance(randomizer, Repeated):
+            values[theorem] = protocol.bound(theorem, delta=1e-6).value
+            assert values[theorem] >= interval.lower
+    if isinstance(randomizer, Repeated):
+        composed = values["shuffle-gaussian-composed"]
+        assert composed <= values["shuffle-gaussian-rdp"]
+        assert composed <= values["gaussian-approximate"] * 1.001
+        # the CLT limit: T rounds of variance chi^2 each
+        pair = gaussian_pair("x", randomizer, 1000)
+        mu = math.sqrt(pair.rounds * math.expm1(pair.forward(2.0) / pair.rounds))
+        assert composed == pytest.approx(GDPCurve(mu).epsilon(1e-6), rel=0.1)
 
 
 def test_one_user_composed_is_gdp() -> None:
@@ -135,6 +150,7 @@ def test_revealed_rounds_by_hand() -> None:
     assert found.value == pytest.approx(by_hand, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [Status.PROVEN, Status.FIXED_PAIR])
 def test_calibration_is_tight(status: Status) -> None:
     found = calibrate_sigma(epsilon=1.0, delta=1e-6, n=2000, rounds=3, rate=0.5, status=status)

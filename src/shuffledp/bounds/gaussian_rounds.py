@@ -22,7 +22,7 @@ from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.randomizers import Randomizer
 
-_WIDTH = 2e-3
+_WIDTH = 5e-3
 _SLACK = 4e-16
 """Rounding of 1 - delta when lines are drawn."""
 _MOST_ROUNDS = 10**6
@@ -49,7 +49,7 @@ def composed(pair: GaussianPair) -> TradeoffFunction:
             break
         epsilon = sd * float(units[index]) if index < len(units) else 1.15 * epsilon
     f = TradeoffFunction.from_profile(np.array(slopes), np.array(forward), np.array(reverse))
-    return compose(f, pair.rounds, points=2048) if pair.rounds > 1 else f
+    return compose(f, pair.rounds, points=2048)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class ComposedPair(Curve):
         id="shuffle-gaussian-composed",
         citation="ours: the exact pair of Liew, Takahashi 2023, composed as a trade-off function",
         statement="upper ends of the pair's delta(eps) at a grid of slopes, both directions, composed over rounds",
-        validity="the pair of shuffle-gaussian; sigma from 0.03 to 1e6 times the sensitivity; rounds up to 1e6",
+        validity="the pair of shuffle-gaussian; sigma from 0.03 to 1e6 times the sensitivity; 2 to 1e6 rounds",
         status=Status.FIXED_PAIR,
         direction=Direction.UPPER,
         proof="proofs/shuffle_gaussian.md",
@@ -92,8 +92,6 @@ class ComposedPair(Curve):
 def shuffle_gaussian_composed(randomizer: Randomizer, n: int) -> Curve:
     """What the pair leaks over all rounds, from above and nearly exact."""
     pair = gaussian_pair("shuffle-gaussian-composed", randomizer, n)
-    if pair.rounds > _MOST_ROUNDS:
-        raise RegimeError(
-            "shuffle-gaussian-composed", f"at most {_MOST_ROUNDS} rounds", pair.rounds
-        )
+    if not 1 < pair.rounds <= _MOST_ROUNDS:
+        raise RegimeError("shuffle-gaussian-composed", f"2 to {_MOST_ROUNDS} rounds", pair.rounds)
     return ComposedPair(pair)
