@@ -8,11 +8,18 @@ import numbers
 from shuffledp.errors import ParameterError
 
 
-def real(name: str, value: object, condition: str, low: float, high: float) -> float:
-    """A finite real number strictly between low and high."""
+def _float(name: str, value: object, condition: str) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ParameterError(name, condition, value)
-    number = float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ParameterError(name, condition, "a number beyond 1e308") from None
+
+
+def real(name: str, value: object, condition: str, low: float, high: float) -> float:
+    """A finite real number strictly between low and high."""
+    number = _float(name, value, condition)
     if not (math.isfinite(number) and low < number < high):
         raise ParameterError(name, condition, value)
     return number
@@ -50,9 +57,7 @@ def order(name: str, value: object) -> float:
 def count(name: str, value: object) -> int:
     """A positive integer; whole floats such as 1e6 are accepted, up to 1e12."""
     condition = "an integer from 1 to 1e12"
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ParameterError(name, condition, value)
-    number = float(value)
+    number = _float(name, value, condition)
     if not math.isfinite(number) or number != math.floor(number) or not 1 <= number <= 1e12:
         raise ParameterError(name, condition, value)
     return int(number)

@@ -204,7 +204,7 @@ def wang_2023(randomizer: LDP, n: int) -> Curve:
             return Enclosure(0.0, 0.0)
         # divided by e throughout, so that nothing overflows; 2w = p
         decay = math.exp(-epsilon)
-        total = 1.0 + decay * (1.0 - 2.0 * p)
+        total = -math.expm1(-epsilon) + 2.0 * decay * q
         slope = 0.5 * -math.expm1(-epsilon) / total
         log_scale = epsilon + math.log(2.0 * total)
         return TwoSided(n, p, q, log_scale, slope, decay * q / total).delta(width)

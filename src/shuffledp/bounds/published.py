@@ -17,6 +17,8 @@ from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.randomizers import LDP
 
 _ROUND_UP = 1.0 + 1e-12
+_SMALLEST, _LARGEST = 1e-100, 300.0
+"""Range of epsilon in which the blanket formulas are evaluated; outside they say delta <= 1."""
 
 
 @bound(
@@ -184,7 +186,7 @@ def _hoeffding(eps0: float, n: int, gamma: float, spread_over_sum: float) -> Pro
     """Blanket bound by Hoeffding; the range of L is spread_over_sum * (1 + e)."""
 
     def profile(epsilon: float, _width: float) -> Enclosure:
-        if epsilon <= 0.0:
+        if not _SMALLEST < epsilon < _LARGEST:
             return Enclosure(1.0, 1.0)
         mean = math.expm1(epsilon)
         spread = spread_over_sum * (1.0 + math.exp(epsilon))
@@ -207,14 +209,14 @@ def _bennett(
 ) -> ProfileCurve:
     """Blanket bound by Bennett; M ~ Bin(n, gamma) averages out in closed form.
 
-    ``largest`` and ``second_moment`` give max L and E[L^2] from e = exp(epsilon).
+    ``largest`` gives max L from epsilon, ``second_moment`` E[L^2] from e = exp(epsilon).
     """
 
     def profile(epsilon: float, _width: float) -> Enclosure:
-        if epsilon <= 0.0:
+        if not _SMALLEST < epsilon < _LARGEST:
             return Enclosure(1.0, 1.0)
         mean, e = math.expm1(epsilon), math.exp(epsilon)
-        b, c = largest(e), second_moment(e)
+        b, c = largest(epsilon), second_moment(e)
         if b <= 0.0:
             return Enclosure(0.0, 0.0)
         u = mean * b / c
@@ -275,8 +277,8 @@ def balle_bennett(randomizer: LDP, n: int) -> Curve:
         randomizer.eps0,
         n,
         1.0 / big,
-        lambda e: big - e / big,
-        lambda e: big * (e * e + 1.0) - 2.0 * e / big**3,
+        lambda epsilon: big - math.exp(epsilon) / big,
+        lambda e: big * (e * e + 1.0) - 2.0 * e / big / big / big,
     )
 
 
@@ -319,7 +321,7 @@ def blanket_bennett(randomizer: LDP, n: int) -> Curve:
         randomizer.eps0,
         n,
         gamma,
-        lambda e: gamma * (big - e),
+        lambda epsilon: gamma * big * -math.expm1(epsilon - randomizer.eps0),
         lambda e: gamma * gamma * ((big - e) ** 2 + (e * big - 1.0) ** 2) / 2.0,
     )
 

@@ -26,7 +26,7 @@ from shuffledp.randomizers.outcomes import Outcomes
 MOST_ORDERS = 8192
 """Conversions to (epsilon, delta) try integer orders up to this."""
 _MOST_ORDER = 20_000
-ENGINE_SCALES = (0.03, 1e6)
+ENGINE_SCALES = (0.05, 1e6)
 """sigma / sensitivity for which delta(eps) is computed."""
 
 

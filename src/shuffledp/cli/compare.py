@@ -36,7 +36,7 @@ def compare(
     asked = question(delta=delta, epsilon=epsilon, order=order, alpha=alpha)
     deployment = protocol(**mechanism)
     quantity = QUESTIONS[next(iter(asked))]
-    values = deployment.bounds(**asked)
+    values, silent = deployment.survey(**asked)
     if plot is not None:
         from shuffledp.reports.plot import save_comparison
 
@@ -46,4 +46,4 @@ def compare(
         return
     from shuffledp.reports.text import print_comparison
 
-    print_comparison(deployment, quantity, values, deployment.silent(**asked))
+    print_comparison(deployment, quantity, values, silent)

@@ -36,7 +36,7 @@ def reproduce(item: str | None, show_list: bool, run_all: bool, out: Path, as_js
         raise ParameterError("item", "an item of --list, or --all, or --list", item)
     if item is not None and item not in ITEMS:
         raise ParameterError("item", "one of " + ", ".join(ITEMS), item)
-    from shuffledp.reports.text import print_reproduction, progress
+    from shuffledp.reports.text import print_rows, progress
 
     names = list(ITEMS) if item is None else [item]
     results = []
@@ -47,6 +47,7 @@ def reproduce(item: str | None, show_list: bool, run_all: bool, out: Path, as_js
             {"item": name, "title": ITEMS[name].title, "files": files, **result.to_dict()}
         )
         if not as_json:
-            print_reproduction(ITEMS[name].title, result, files)
+            remarks = [*result.remarks, "files: " + ", ".join(files)]
+            print_rows(ITEMS[name].title, result.columns, result.rows, remarks)
     if as_json:
         print_json(results if run_all else results[0])

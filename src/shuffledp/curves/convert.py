@@ -10,6 +10,7 @@ from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
 Profile = Callable[[float, float], Enclosure]
 """(epsilon, width wanted) -> enclosure of delta, falling and convex in exp(epsilon)."""
 
+_STEEPEST = 690.0
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
@@ -23,6 +24,8 @@ def tradeoff_from_profile(second: Profile, first: Profile, alpha: float, top: fl
     """
     if alpha >= 1.0:
         return Enclosure(0.0, 0.0)
+    beyond = top > _STEEPEST and alpha < 1e-290  # slopes that overflow are not tried
+    top = min(top, _STEEPEST)
 
     def g(x: float, width: float) -> Enclosure:
         delta = second(x, width) if x >= 0.0 else first(-x, width)
@@ -35,7 +38,7 @@ def tradeoff_from_profile(second: Profile, first: Profile, alpha: float, top: fl
     slack = 1e-15
     return Enclosure(
         min(max(result.lower - slack, 0.0), 1.0 - alpha),
-        min(max(result.upper + slack, 0.0), 1.0 - alpha),
+        1.0 - alpha if beyond else min(max(result.upper + slack, 0.0), 1.0 - alpha),
     )
 
 

@@ -63,4 +63,4 @@ class GDPCurve(Curve):
             return 1.0 - alpha
         from statistics import NormalDist  # slow to import, rarely needed
 
-        return _cdf(NormalDist().inv_cdf(1.0 - alpha) - self.mu)
+        return _cdf(-NormalDist().inv_cdf(alpha) - self.mu)

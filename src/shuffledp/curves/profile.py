@@ -9,9 +9,15 @@ from typing import ClassVar
 
 from shuffledp.curves.base import Curve
 from shuffledp.curves.convert import Profile, renyi_from_profile, tradeoff_from_profile
+from shuffledp.errors import ConversionError
 from shuffledp.labels import Direction
 from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
 from shuffledp.numerics.search import invert_decreasing
+
+_FAR = 60.0
+"""Where searches end if delta never vanishes."""
+_STEEPEST = 1e3
+"""Stands for an infinite slope: there only what one law alone can produce is left."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +58,18 @@ class ProfileCurve(Curve):
 
     def enclose_epsilon(self, delta: float) -> Enclosure:
         """Enclosure of the pair's own epsilon(delta); only the lower end is sought for LOWER curves."""
+        end = min(self.top, _FAR) if math.isinf(self.top) else self.top
+        if math.isinf(self.top):
+            last = self.enclose(end, SEARCH)
+            if self.direction is Direction.LOWER and last.lower >= delta:
+                return Enclosure(end, math.inf)
+            if last.upper > delta:
+                raise ConversionError(f"No epsilon up to {_FAR:g} reaches delta = {delta:g}.")
         return invert_decreasing(
             lambda x: self.enclose(x, SEARCH),
             lambda x: self.enclose(x, QUICK),
             delta,
-            self.top,
+            end,
             self.guess(delta) if self.guess is not None else None,
             lower_only=self.direction is Direction.LOWER,
         )
@@ -65,7 +78,7 @@ class ProfileCurve(Curve):
         if self.exact_renyi is not None:
             return self.exact_renyi(order)
         if not math.isfinite(self.top):
-            raise self._cannot("renyi")
+            raise ConversionError("A Rényi divergence needs a pure budget; here eps0 is infinite.")
         reverse, lower = self.reverse or self.forward, self.direction is Direction.LOWER
         value = renyi_from_profile(reverse, self.forward, order, self.top, lower)
         if self.reverse is None:
@@ -74,9 +87,12 @@ class ProfileCurve(Curve):
 
     def tradeoff(self, alpha: float) -> float:
         reverse = self.reverse or self.forward
-        values = [tradeoff_from_profile(reverse, self.forward, alpha, self.top)]
+        if math.isinf(self.top) and self.direction is Direction.LOWER and alpha < 1e-20:
+            return max(1.0 - alpha - self.enclose(_STEEPEST).lower, 0.0)
+        end = min(self.top, _FAR) if math.isinf(self.top) else self.top
+        values = [tradeoff_from_profile(reverse, self.forward, alpha, end)]
         if self.reverse is not None:
-            values.append(tradeoff_from_profile(self.forward, reverse, alpha, self.top))
+            values.append(tradeoff_from_profile(self.forward, reverse, alpha, end))
         # An upper bound on the loss is a trade-off below the truth, and conversely.
         if self.direction is Direction.UPPER:
             return min(value.lower for value in values)

@@ -27,8 +27,9 @@ def binary_delta(n: int, p: float, q: float, log_scale: float, excess: float) ->
     trials = float(n)
     t = min(math.floor(trials * p + excess), n - 1)
     if math.sqrt(trials * p * q) < 150.0:
-        value, error, log_unit = _summed_excess(trials, p, q, t, excess)
+        value, error, rest, log_unit = _summed_excess(trials, p, q, t, excess)
     else:
+        rest = 0.0
         at = np.array([float(t)])
         log_at, log_error = log_mass(at, trials, p, q)
         log_unit = float(log_at[0])
@@ -39,22 +40,29 @@ def binary_delta(n: int, p: float, q: float, log_scale: float, excess: float) ->
     factor = math.exp(min(log_unit + log_scale, 700.0)) / n
     return Enclosure(
         min(max(value - error, 0.0) * factor, 1.0),
-        min(max(value + error, 0.0) * factor + 1e-300, 1.0),
+        min(max(value + error + rest, 0.0) * factor + 1e-300, 1.0),
     )
 
 
 def _summed_excess(
     trials: float, p: float, q: float, t: int, excess: float
-) -> tuple[float, float, float]:
-    """E[(N - np - excess)+] term by term: value and error in a unit given by its logarithm."""
+) -> tuple[float, float, float, float]:
+    """E[(N - np - excess)+] term by term: value, error, what is left out, ln of their unit."""
     last = quantile(_depth(t + 1.0, trials, p, q), 1, trials, p, q)
-    k = np.arange(t + 1.0, max(last, t + 1.0) + 1.0)
+    last = min(max(last, t + 1.0), t + float(_SUMMED), trials)
+    k = np.arange(t + 1.0, last + 1.0)
     log_values, errors = log_mass(k, trials, p, q)
     unit = float(log_values.max())
     mass = np.exp(log_values - unit)
     value = float(np.sum(mass * np.maximum(k - trials * p - excess, 0.0)))
+    rest = 0.0
+    if last < trials:  # beyond the last term masses fall at least geometrically
+        ratio = (trials - last) * p / ((last + 1.0) * q)
+        gain = last - trials * p - excess + 1.0
+        rest = math.inf if ratio >= 1.0 else float(mass[-1]) * gain * ratio / (1.0 - ratio) ** 2
     relative = float(errors.max()) + (len(k) + 64.0 + abs(unit)) * 4.0 * U + 1e-14
-    return value, relative * value + 8.0 * U * (trials * p + excess) * float(mass.sum()), unit
+    error = relative * value + 8.0 * U * (trials * p + excess) * float(mass.sum())
+    return value, error, rest, unit
 
 
 def _depth(k: float, trials: float, p: float, q: float) -> float:

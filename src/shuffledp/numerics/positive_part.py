@@ -176,7 +176,7 @@ def _peel_jumps(part: _Part, n: int, width: float) -> tuple[_Part, Enclosure]:
         candidates = v[:first][v[:first] > 0]
         reach = np.multiply.outer(grid * (1 - 16 * _U), candidates)
         deficits = np.min(np.array(offsets) - reach, axis=0)
-        good = np.flatnonzero(deficits <= np.log(1e-3 * width * candidates))
+        good = np.flatnonzero(deficits <= np.log(candidates) + math.log(1e-3 * width))
         if good.size:
             log_deficit = float(deficits[good[0]])
             first += int(good[0]) - candidates.size

@@ -25,7 +25,7 @@ from shuffledp.numerics.window import chernoff, first_groups, group_masses, quan
 
 _EXACT_N = 100_000
 _FIRST_GROUPS, _QUICK_GROUPS = 256, 48
-_GROUPED_WIDTH = 5e-5
+_GROUPED_WIDTH = 3e-5
 _TINY = 1e-300
 """Upper end of every positive number too small to carry digits."""
 
@@ -92,6 +92,8 @@ class TwoSided:
 
     def _refined(self, starts: Array, ends: Array, width: float) -> tuple[Array, Array]:
         low, high = self._log_h(starts, ends)
+        if high.max() == -math.inf:
+            return starts, ends
         mass = group_masses(starts - 1.0, ends - 1.0, *self._count)[1]
         least, most = mass * np.exp(low - high.max()), mass * np.exp(high - high.max())
         return refine(starts, ends, least, most, width)

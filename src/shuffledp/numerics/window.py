@@ -62,7 +62,7 @@ def refine(
     A piece of s counts keeps (s - 1) / (size - 1) of the spread of its group.
     """
     total = float(most.sum())
-    if total <= 0.0:
+    if total <= 1e-280:
         return starts, ends
     spread = np.maximum(most - least, 1e-12 * total / len(most))
     size = ends - starts + 1.0

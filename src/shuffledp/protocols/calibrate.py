@@ -107,6 +107,8 @@ def _checked(
 
 def _largest_eps0(holds: Callable[[float, float], bool], epsilon: float) -> float:
     """Bisection: eps0 = epsilon always holds, and delta grows with eps0."""
+    if epsilon >= _LARGEST_EPS0:
+        return epsilon
     if holds(_LARGEST_EPS0, FINE):
         return _LARGEST_EPS0
     low = _bisect(lambda x: holds(x, QUICK), epsilon, _LARGEST_EPS0, 1e-4)

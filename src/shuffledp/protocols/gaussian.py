@@ -17,7 +17,7 @@ from shuffledp.randomizers import CheckIn, Gaussian, Randomizer, Repeated, Subsa
 
 _PAIR_THEOREMS = ("shuffle-gaussian", "shuffle-gaussian-composed", "shuffle-gaussian-rdp")
 _PROVEN = ("gaussian-unshuffled", "gaussian-approximate")
-_LEAST, _MOST = 0.03, 1e6
+_LEAST, _MOST = 0.05, 1e6
 """Range of sigma / sensitivity searched."""
 _PRECISION = 1e-6
 

@@ -95,11 +95,7 @@ class Shuffled:
 
     def bounds(self, **question: float) -> list[Value]:
         """Every applicable bound, labelled, from the smallest value to the largest."""
-        return sorted(self._all(question)[0], key=lambda value: value.value)
-
-    def silent(self, **question: float) -> dict[str, str]:
-        """Theorems that say nothing here, with the reason."""
-        return self._all(question)[1]
+        return self.survey(**question)[0]
 
     def curve(self, theorem: str) -> Curve:
         """The whole curve of one theorem."""
@@ -127,7 +123,8 @@ class Shuffled:
             leaked = ["shuffle-gaussian", "shuffle-gaussian-one-round", "dataset"]
         return [get_bound(i) for i in proven], [get_bound(i) for i in leaked]
 
-    def _all(self, question: dict[str, float]) -> tuple[list[Value], dict[str, str]]:
+    def survey(self, **question: float) -> tuple[list[Value], dict[str, str]]:
+        """As ``bounds``, and the theorems that say nothing here, with the reason."""
         given, value = _question(question)
         answers, reasons = [], {}
         for candidate in all_bounds():
@@ -135,7 +132,7 @@ class Shuffled:
                 answers.append(self._answer(candidate, QUESTIONS[given], value))
             except (RegimeError, ConversionError) as error:
                 reasons[candidate.theorem.id] = str(error)
-        return answers, reasons
+        return sorted(answers, key=lambda answer: answer.value), reasons
 
     def _answer(self, bound: Bound, quantity: str, value: float) -> Value:
         theorem = bound.theorem

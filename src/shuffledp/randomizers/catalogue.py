@@ -44,8 +44,8 @@ MECHANISMS: dict[str, tuple[Callable[..., Randomizer], tuple[str, ...], tuple[st
     "gaussian": (_clipped_gaussian, ("sigma",), ("sensitivity",)),
     "rappor": (rappor, ("eps0", "k"), ()),
     "oue": (optimised_unary, ("eps0", "k"), ()),
-    "olh": (LocalHashing, ("eps0",), ("g",)),
-    "hadamard": (HadamardResponse, ("eps0",), ()),
+    "olh": (LocalHashing, ("eps0",), ("g", "k")),
+    "hadamard": (HadamardResponse, ("eps0",), ("k",)),
     "subset": (SubsetSelection, ("eps0", "k"), ("d",)),
     "one-bit": (OneBitMean, ("eps0",), ()),
     "piecewise": (Piecewise, ("eps0",), ()),
@@ -71,9 +71,9 @@ def build(mechanism: str, given: Mapping[str, Any]) -> Randomizer:
 def read_channel(path: str | Path) -> Array:
     """A channel matrix from a CSV file: one row per input, no header."""
     try:
-        with Path(path).open(newline="") as file:
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row]
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise ParameterError("channel", "a readable CSV file", str(path)) from error
     matrix = []
     for i, row in enumerate(rows, start=1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -33,7 +34,8 @@ class CheckIn(Randomizer):
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
-        return self.randomizer.eps0
+        # an approximate randomizer has no pure budget
+        return math.inf if getattr(self.randomizer, "delta0", 0.0) else self.randomizer.eps0
 
     @property
     def pair_argument(self) -> str:  # type: ignore[override]

@@ -52,6 +52,8 @@ class AdditiveNoise(Randomizer):
         return [Scene("0 against 1", "blanket", self._outcomes(None), symmetric=True)]
 
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+        for point in points:
+            checks.unit("points", point)
         return [
             Scene("0 against 1", f"all at {point:g}", self._outcomes(point), symmetric=point == 0.5)
             for point in points or _DEFAULT_POINTS
@@ -75,6 +77,7 @@ class Laplace(AdditiveNoise):
 
     def _outcomes(self, others: float | None) -> Outcomes:
         rate = self.eps0
+        slack = (64.0 + 32.0 * rate) * U
         edges = _cut([0.0, 1.0, 0.5 if others is None else others], 2.0 * rate)
         centres: list[Callable[[Array], Array]] = [lambda z: np.abs(z), lambda z: np.abs(1.0 - z)]
         if others is None:
@@ -92,15 +95,15 @@ class Laplace(AdditiveNoise):
         for log in logs[:2]:
             ratio = np.exp(log - logs[2])
             ends = np.concatenate([ratio[:1], ratio, ratio[-1:]])
-            low.append(np.minimum(ends[:-1], ends[1:]) * (1.0 - 32.0 * U))
-            high.append(np.maximum(ends[:-1], ends[1:]) * (1.0 + 32.0 * U))
+            low.append(np.minimum(ends[:-1], ends[1:]) * (1.0 - slack))
+            high.append(np.maximum(ends[:-1], ends[1:]) * (1.0 + slack))
         return Outcomes(
             masses[0],
             masses[1],
             masses[2],
             (low[0], low[1]),
             (high[0], high[1]),
-            precision=64.0 * U,
+            precision=slack,
         )
 
 
@@ -153,7 +156,7 @@ class DiscreteLaplace(AdditiveNoise):
         weight[0] *= outside
         weight[-1] *= outside
         first, second, base = (weight * np.exp(-rate * distance) for distance in distances)
-        return Outcomes(first, second, base, precision=64.0 * U)
+        return Outcomes(first, second, base, precision=(64.0 + 32.0 * self.eps0) * U)
 
 
 @dataclass(frozen=True)
@@ -187,9 +190,9 @@ class Gaussian(AdditiveNoise):
 
     def _outcomes(self, others: float | None) -> Outcomes:
         scale = self.sigma / self.sensitivity
-        if not 0.03 <= scale <= 1e6:
+        if not 0.05 <= scale <= 1e6:
             raise RegimeError(
-                "dataset", "sigma between 0.03 and 1e6 times the sensitivity", self.sigma
+                "dataset", "sigma between 0.05 and 1e6 times the sensitivity", self.sigma
             )
         reach = 10.5 * scale
         # cells also much shorter than the noise: their width adds to the variance of V
@@ -218,7 +221,12 @@ class Gaussian(AdditiveNoise):
             top = np.maximum(ratio[:-1], ratio[1:]) * (1.0 + 1e-12)
             high.append(np.concatenate([[math.inf], top, [math.inf]]))
         return Outcomes(
-            masses(0.0), masses(1.0), base, (low[0], low[1]), (high[0], high[1]), precision=1e-12
+            masses(0.0),
+            masses(1.0),
+            base,
+            (low[0], low[1]),
+            (high[0], high[1]),
+            precision=_cell_error(edges, scale),
         )
 
 
@@ -237,3 +245,8 @@ def _normal_cells(edges: Array, centre: Array | float, scale: float) -> Array:
     near, far = np.where(flip, -right, left), np.where(flip, -left, right)
     erfc = np.vectorize(math.erfc, otypes=[np.float64])
     return np.asarray(0.5 * (erfc(near / math.sqrt(2.0)) - erfc(far / math.sqrt(2.0))))
+
+
+def _cell_error(edges: Array, scale: float) -> float:
+    """Relative error of the cell masses: what a difference of two tails loses."""
+    return 1e-12 + 8.0 * U * scale / float(np.diff(edges).min()) * 64.0

@@ -138,13 +138,20 @@ class OneBitMean(BinaryRR):
 class LocalHashing(Symmetric):
     """Local hashing: a public random hash to g values, then g-ary randomized response.
 
-    ``g`` defaults to the optimum, round(E) + 1. Hashes collide with probability 1/g.
+    ``g`` defaults to the optimum, round(E) + 1. Hashes collide with probability 1/g. ``k`` is the
+    number of values; it matters only to data sets, which have no third value if 2.
     """
 
     g: int | None = None
+    k: int = 3
+
+    @property
+    def _only_two(self) -> bool:
+        return self.k == 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "k", _integer("k", self.k, 2))
         g = min(round(math.exp(min(self.eps0, 30.0))) + 1, 2**31) if self.g is None else self.g
         object.__setattr__(self, "g", _integer("g", g, 2))
 
@@ -171,7 +178,20 @@ class LocalHashing(Symmetric):
 
 @dataclass(frozen=True)
 class HadamardResponse(Symmetric):
-    """Hadamard response: half of the codewords are E times likelier, two halves cross evenly."""
+    """Hadamard response: half of the codewords are E times likelier, two halves cross evenly.
+
+    ``k`` is the number of values; it matters only to data sets, which have no third value if 2.
+    """
+
+    k: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "k", _integer("k", self.k, 2))
+
+    @property
+    def _only_two(self) -> bool:
+        return self.k == 2
 
     def __str__(self) -> str:
         return f"Hadamard response, eps0 = {self.eps0:g}"
@@ -237,10 +257,9 @@ class Piecewise(Symmetric):
         return f"piecewise mechanism on [-1, 1], eps0 = {self.eps0:g}"
 
     def _triples(self) -> tuple[Kinds, float]:
-        root = math.exp(0.5 * self.eps0)
-        reach = (root + 1.0) / math.expm1(0.5 * self.eps0)
-        window = reach - 1.0
-        density = (root * root - root) / (2.0 * root + 2.0)
+        root, rise = math.exp(0.5 * self.eps0), math.expm1(0.5 * self.eps0)
+        window = 2.0 / rise
+        density = root * rise / (2.0 * root + 2.0)
         # x = -1, x' = 1, x'' = 0: the middle window covers the gap of length 2 between the outer
         # ones, and reaches into them where it is longer
         into = max(0.5 * window - 1.0, 0.0)
@@ -250,7 +269,7 @@ class Piecewise(Symmetric):
             (1, 0, 0): window - into,
             (0, 1, 0): window - into,
             (0, 0, 1): window - 2.0 * into,
-            (0, 0, 0): 2.0 - (window - 2.0 * into),
+            (0, 0, 0): max(2.0 - (window - 2.0 * into), 0.0),
         }
         return sizes, density / (root * root)
 
@@ -266,18 +285,24 @@ class UnaryEncoding(Randomizer):
     keep: float
     flip: float
     name: str = "unary encoding"
+    lose: float | None = None
+    """1 - keep, where it is known to more digits."""
     pair_argument = _BY_SYMMETRY
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _integer("k", self.k, 2))
-        checks.probability("keep", self.keep)
+        (checks.probability if self.lose is None else checks.unit)("keep", self.keep)
         checks.probability("flip", self.flip)
         if self.flip >= self.keep:
             raise ParameterError("flip", f"less than keep = {self.keep}", self.flip)
+        if self.lose is None:
+            object.__setattr__(self, "lose", 1.0 - self.keep)
+        checks.probability("lose", self.lose)
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
-        ratio = self.keep / self.flip * ((1.0 - self.flip) / (1.0 - self.keep))
+        assert self.lose is not None
+        ratio = self.keep / self.flip * ((1.0 - self.flip) / self.lose)
         return math.log(ratio) * (1.0 + 8.0 * U)
 
     def __str__(self) -> str:
@@ -285,7 +310,8 @@ class UnaryEncoding(Randomizer):
 
     def _bits(self, others: str) -> Outcomes:
         """Bits of x and x' (and, for others at a third value, its bit too)."""
-        on, off = self.keep / self.flip, (1.0 - self.keep) / (1.0 - self.flip)
+        assert self.lose is not None
+        on, off = self.keep / self.flip, self.lose / (1.0 - self.flip)
         rows = []
         bits = 3 if others == "third" else 2
         for code in range(2**bits):
@@ -315,13 +341,33 @@ class UnaryEncoding(Randomizer):
 def rappor(k: int, eps0: float) -> UnaryEncoding:
     """Basic one-time RAPPOR: every bit kept with probability e^(eps0/2) / (1 + e^(eps0/2))."""
     half = math.exp(-0.5 * checks.real("eps0", eps0, "a number in (0, 300)", 0.0, 300.0))
-    return UnaryEncoding(k, 1.0 / (1.0 + half), half / (1.0 + half), "RAPPOR")
+    flip = half / (1.0 + half)
+    return UnaryEncoding(k, 1.0 / (1.0 + half), flip, "RAPPOR", lose=flip)
 
 
 def optimised_unary(k: int, eps0: float) -> UnaryEncoding:
     """Optimised unary encoding: keep 1/2, flip 1 / (E + 1)."""
     decay = math.exp(-checks.real("eps0", eps0, "a number in (0, 300)", 0.0, 300.0))
     return UnaryEncoding(k, 0.5, decay / (1.0 + decay), "optimised unary encoding")
+
+
+def _table(matrix: object) -> Array:
+    """A matrix of floats, or an error naming the row at fault."""
+    try:
+        rows = [np.array(row, dtype=np.float64) for row in matrix]  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        for i, row in enumerate(matrix if isinstance(matrix, list | tuple) else [], start=1):
+            try:
+                np.array(row, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise ParameterError("matrix", f"numbers only in row {i}", row) from None
+        raise ParameterError("matrix", "a table of numbers", matrix) from None
+    for i, row in enumerate(rows, start=1):
+        if row.ndim != 1:
+            raise ParameterError("matrix", "at least two rows of numbers", row.tolist())
+        if row.shape != rows[0].shape:
+            raise ParameterError("matrix", f"as long in row {i} as in row 1", row.tolist())
+    return np.array(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,12 +378,7 @@ class Channel(Randomizer):
     pair_argument = "all pairs of inputs are computed"
 
     def __post_init__(self) -> None:
-        try:
-            rows = np.array(self.matrix, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ParameterError(
-                "matrix", "a table of numbers, rows of equal length", "a ragged one"
-            ) from None
+        rows = _table(self.matrix)
         if rows.ndim != 2 or rows.shape[0] < 2 or rows.shape[1] < 1:
             raise ParameterError(
                 "matrix", "at least two rows of equal length", f"shape {rows.shape}"
@@ -361,7 +402,7 @@ class Channel(Randomizer):
         if np.any((low == 0.0) & (high > 0.0)):
             return math.inf
         used = high > 0.0
-        return float(np.log(high[used] / low[used]).max(initial=0.0)) * (1.0 + 8.0 * U)
+        return float((np.log(high[used]) - np.log(low[used])).max(initial=0.0)) * (1.0 + 64.0 * U)
 
     def _pairs(self) -> list[tuple[int, int]]:
         inputs = len(self.matrix)

@@ -32,7 +32,7 @@ class LDP(Randomizer):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "eps0", checks.positive("eps0", self.eps0))
-        if self.delta0 != 0.0:
+        if self.delta0 != 0.0 or isinstance(self.delta0, bool):
             object.__setattr__(self, "delta0", checks.probability("delta0", self.delta0))
 
     def __str__(self) -> str:

@@ -18,6 +18,10 @@ from shuffledp.numerics.positive_part import Law, mean_positive_part
 _EXACT = 8.0 * U
 _HUGE = 50.0
 _ROUNDS = 4
+_NOTHING = 1e-280
+"""Base masses below this count as none."""
+_STEEPEST = 600.0
+"""Largest epsilon whose exponential is formed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +47,7 @@ class Outcomes:
     def discrete(cls, first: ArrayLike, second: ArrayLike, base: ArrayLike) -> Outcomes:
         """Single outcomes; those the base misses are kept apart."""
         a, b, c = (np.asarray(x, dtype=np.float64) for x in (first, second, base))
-        seen = c > 0.0
+        seen = c > _NOTHING
         missed = tuple(
             (float(x), float(y)) for x, y in zip(a[~seen], b[~seen], strict=True) if x or y
         )
@@ -62,6 +66,8 @@ class Outcomes:
 
     def thinned(self, rate: float) -> Outcomes:
         """Each user reports only with this probability: an erasure symbol, alike under all laws."""
+        if rate == 1.0:
+            return self
         one = np.ones(1)
         return replace(
             self,
@@ -80,7 +86,7 @@ class Outcomes:
         Where first / base is huge, one such report decides alone: the rarest cells are taken out of
         the base and their first mass is added, as long as that is below ``width`` of the result.
         """
-        e = math.exp(epsilon)
+        e = math.exp(min(epsilon, _STEEPEST))  # a smaller e can only raise the result
         missed = math.fsum(max(a - e * b, 0.0) for a, b in self.unseen)
         missed += 16.0 * U * math.fsum(a + e * b for a, b in self.unseen)
         budget, best = 1e-9, 1.0
@@ -95,9 +101,12 @@ class Outcomes:
 
     def delta_lower(self, n: int, epsilon: float, width: float) -> float:
         """Lower bound of the same: cells at their means, rare ones merged."""
+        if epsilon > _STEEPEST:
+            return math.fsum(a for a, b in self.unseen if b == 0.0) * (1.0 - 16.0 * U)
         e = math.exp(epsilon)
         missed = math.fsum(max(a - e * b, 0.0) for a, b in self.unseen)
         missed -= 16.0 * U * math.fsum(a + e * b for a, b in self.unseen)
+        missed -= 1e-260 if self.unseen else 0.0  # what _NOTHING may have held, n times
         budget, best = 1e-9, 0.0
         for _ in range(_ROUNDS):
             inside, extra = self._merging_rare(budget)

@@ -46,11 +46,17 @@ def save_figure(figure: Figure, path: str | Path) -> None:
         raise ParameterError("plot", "a .png, .pdf or .svg file", str(path))
     if not target.parent.is_dir():
         raise ParameterError("plot", "in an existing folder", str(path))
-    handle, name = tempfile.mkstemp(dir=target.parent, suffix=target.suffix)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, suffix=target.suffix)
+    except OSError as error:
+        raise ParameterError("plot", "in a folder that can be written", str(path)) from error
     os.close(handle)
     try:
         figure.savefig(name, dpi=150)
         os.replace(name, target)
+    except OSError as error:
+        os.unlink(name)
+        raise ParameterError("plot", "a file that can be written", str(path)) from error
     except BaseException:
         os.unlink(name)
         raise
@@ -123,7 +129,8 @@ def save_comparison(
     _draw_bounds(panels[0], values, quantity)
     if sweeps:
         crowds = [max(10, round(protocol.n * 10**power)) for power in (-1.0, -0.5, 0.0, 0.5, 1.0)]
-        over_n = [Shuffled(protocol.randomizer, min(n, 10**12)) for n in crowds]
+        crowds = [min(n + protocol.colluders, 10**12) for n in crowds]
+        over_n = [replace(protocol, n=n, minimum_batch=None) for n in crowds]
         _draw_sweep(panels[1], [float(p.n) for p in over_n], over_n, question, "number of users")
         panels[1].set_xscale("log")
     if varied:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.progress import track
@@ -14,9 +13,6 @@ from shuffledp.bounds import Theorem
 from shuffledp.labels import Interval, Status, Value
 from shuffledp.protocols import Shuffled
 from shuffledp.randomizers import LDP
-
-if TYPE_CHECKING:
-    from shuffledp.reproduce.result import Result
 
 _COLOURS = {
     "PROVEN": "green",
@@ -143,18 +139,22 @@ def print_theorem(theorem: Theorem) -> None:
         )
 
 
-def print_reproduction(title: str, result: Result, files: list[str]) -> None:
-    """Rows of printed value, ours and the difference."""
+def print_rows(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    remarks: Iterable[str] = (),
+) -> None:
+    """A table, then remarks."""
     out = console()
     table = Table(title=title, title_justify="left")
-    for column in result.columns:
+    for column in columns:
         table.add_column(column)
-    for row in result.rows:
+    for row in rows:
         table.add_row(*(_cell(value) for value in row))
     out.print(table)
-    for remark in result.remarks:
+    for remark in remarks:
         out.print(remark, markup=False, highlight=False)
-    out.print("files: " + ", ".join(files), markup=False, highlight=False)
 
 
 def _cell(value: object) -> str:

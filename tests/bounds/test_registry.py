@@ -1,0 +1,112 @@
+"""The registry keeps its promises: proofs exist, refutations recompute."""
+
+from pathlib import Path
+
+import pytest
+
+import shuffledp
+from shuffledp import Direction, Shuffled, Status, UnknownTheoremError
+from shuffledp.bounds import Bound, all_bounds, get_bound
+from shuffledp.randomizers import LDP
+
+DOCS = Path(shuffledp.__file__).parents[2] / "docs"
+BOUNDS = {b.theorem.id: b for b in all_bounds()}
+QUESTIONS = ("delta", "epsilon", "order", "alpha")
+
+PUBLISHED = {
+    "balle-2019-bennett",
+    "balle-2019-hoeffding",
+    "chen-2024-exact",
+    "chen-2024-exact-stronger",
+    "chen-2024-gdp",
+    "erlingsson-2019",
+    "feldman-2021",
+    "feldman-2021-approximate",
+    "feldman-2021-closed",
+    "feldman-2023-closed",
+    "girgis-2021-full",
+    "girgis-2021-lower",
+    "girgis-2021-simple",
+    "stronger-clones",
+    "wang-2023",
+}
+
+
+def _of(status: Status) -> list[str]:
+    return [name for name, b in BOUNDS.items() if b.theorem.status is status]
+
+
+def test_ids_are_unique() -> None:
+    ids = [b.theorem.id for b in all_bounds()]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_published_bound_is_there() -> None:
+    assert set(BOUNDS) >= PUBLISHED
+
+
+@pytest.mark.parametrize("name", sorted(BOUNDS))
+def test_each_entry_is_complete(name: str) -> None:
+    theorem = BOUNDS[name].theorem
+    for text in (theorem.citation, theorem.statement, theorem.validity):
+        assert text.strip()
+    assert get_bound(name).theorem is theorem
+    assert theorem.to_dict()["id"] == name
+    assert (theorem.status is Status.REFUTED) == (theorem.refutation is not None)
+
+
+@pytest.mark.parametrize("name", sorted(BOUNDS))
+def test_labels_fit_together(name: str) -> None:
+    theorem = BOUNDS[name].theorem
+    if theorem.status is Status.PROVEN:
+        assert theorem.direction in (Direction.UPPER, Direction.EXACT)
+    if theorem.direction is Direction.LOWER:
+        assert theorem.status is Status.FIXED_PAIR
+
+
+@pytest.mark.parametrize("name", sorted(_of(Status.PROVEN) + _of(Status.FIXED_PAIR)))
+def test_the_proof_is_written(name: str) -> None:
+    proof = BOUNDS[name].theorem.proof
+    assert proof is not None
+    text = (DOCS / proof).read_text(encoding="utf-8")
+    assert name in text, f"{proof} does not mention {name}"
+
+
+def _answer(b: Bound, parameters: dict[str, float]) -> float:
+    protocol = Shuffled(LDP(parameters["eps0"]), int(parameters["n"]))
+    question = {k: v for k, v in parameters.items() if k in QUESTIONS}
+    return protocol.bound(b.theorem.id, **question).value
+
+
+GENERIC = [
+    name
+    for name in _of(Status.REFUTED)
+    if getattr(BOUNDS[name].theorem.refutation, "mechanism", "ldp") == "ldp"
+]
+
+
+@pytest.mark.parametrize("name", GENERIC)
+def test_refutations_recompute(name: str) -> None:
+    theorem = BOUNDS[name].theorem
+    refutation = theorem.refutation
+    assert refutation is not None
+    witness = get_bound(refutation.witness)
+    assert witness.theorem.status is Status.FIXED_PAIR
+    assert witness.theorem.direction is Direction.LOWER
+    parameters = dict(refutation.parameters)
+    claimed = _answer(BOUNDS[name], parameters)
+    leaked = _answer(witness, parameters)
+    assert leaked > claimed
+    assert claimed == pytest.approx(refutation.claimed, rel=1e-3)
+    assert leaked == pytest.approx(refutation.leaked, rel=5e-3)
+
+
+def test_something_is_refuted() -> None:
+    assert "chen-2024-gdp" in _of(Status.REFUTED)
+
+
+def test_unknown_theorem_names_the_known_ones() -> None:
+    with pytest.raises(UnknownTheoremError, match="stronger-clones") as caught:
+        get_bound("no-such-theorem")
+    assert "no-such-theorem" in str(caught.value)
+    assert isinstance(caught.value, KeyError)
