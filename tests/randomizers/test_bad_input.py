@@ -109,7 +109,7 @@ def test_bad_budgets(build, eps0) -> None:
         (lambda: Gaussian(sigma=0.0), "sigma"),
         (lambda: Gaussian(sigma=math.nan), "sigma"),
         (lambda: Gaussian(sigma=1.0, sensitivity=-1.0), "sensitivity"),
-        (lambda: Gaussian(sigma=0.001), "sigma"),
+        (lambda: Gaussian(sigma=1e-5), "sigma"),
     ],
 )
 def test_bad_parameters(build, parameter: str) -> None:

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from shuffledp import Channel, DiscreteLaplace, Gaussian, Laplace, Shuffled, TruncatedLaplace
-from shuffledp.randomizers.continuous import _cut
+from shuffledp.randomizers.continuous import _cut, _gaussian_rate
 from shuffledp.randomizers.outcomes import Outcomes
 from tests.randomizers import explicit
 
@@ -93,7 +93,7 @@ def test_laplace_blanket_mass(eps0: float) -> None:
 def test_gaussian_cells(sigma: float, others: float | None) -> None:
     """Masses are within the precision stated."""
     reach = 10.5 * sigma
-    edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], 1.0 / sigma**2)
+    edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], _gaussian_rate(sigma))
     every = max(1, len(edges) // 200)
     line = cells(edges)[::every]
     gaussian = Gaussian(sigma=sigma)
@@ -118,7 +118,7 @@ def test_gaussian_cells(sigma: float, others: float | None) -> None:
 
 @pytest.mark.parametrize("sigma", [0.1, 1.0, 30.0])
 def test_gaussian_cells_against_scipy(sigma: float) -> None:
-    edges = _cut([-10.5 * sigma, 0.0, 0.5, 1.0, 1.0 + 10.5 * sigma], 1.0 / sigma**2)
+    edges = _cut([-10.5 * sigma, 0.0, 0.5, 1.0, 1.0 + 10.5 * sigma], _gaussian_rate(sigma))
     (scene,) = Gaussian(sigma=2 * sigma, sensitivity=2.0).blankets()
     for centre, law in ((0.0, scene.outcomes.first), (1.0, scene.outcomes.second)):
         below = np.concatenate([[0.0], norm.cdf(edges, centre, sigma), [1.0]])

@@ -195,9 +195,7 @@ class Gaussian(AdditiveNoise):
                 "dataset", "sigma between 0.05 and 1e6 times the sensitivity", self.sigma
             )
         reach = 10.5 * scale
-        # cells also much shorter than the noise: their width adds to the variance of V
-        rate = max(1.0 / scale**2, _CELL / (0.05 * scale))
-        edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], rate)
+        edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], _gaussian_rate(scale))
 
         def masses(centre: Array | float) -> Array:
             inner = _normal_cells(edges, centre, scale)
@@ -228,6 +226,11 @@ class Gaussian(AdditiveNoise):
             (high[0], high[1]),
             precision=_cell_error(edges, scale),
         )
+
+
+def _gaussian_rate(scale: float) -> float:
+    """Slope of the log ratios, or more: cells shorter than the noise, too, as they add variance."""
+    return max(1.0 / scale**2, _CELL / (0.05 * scale))
 
 
 def _outer(edges: Array, centre: Array | float) -> list[tuple[float, float]]:
