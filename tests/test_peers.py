@@ -11,8 +11,6 @@ from shuffledp.bounds import get_bound
 from tests.oracles import clones
 from tests.oracles.balls import contains
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(autouse=True)
 def little_memory() -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -56,12 +57,12 @@ class Value:
         return self.value
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """JSON-ready form; what is infinite becomes null."""
         return {
             "theorem": self.theorem,
             "status": self.status.value,
             "direction": self.direction.value,
-            "value": self.value,
+            "value": self.value if math.isfinite(self.value) else None,
             "note": self.note,
         }
 
@@ -130,9 +131,10 @@ class Interval:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
+        lower, upper = self.lower_end.to_dict(), self.upper_end.to_dict()
         return {
-            "lower": self.lower,
-            "upper": self.upper,
-            "lower_end": self.lower_end.to_dict(),
-            "upper_end": self.upper_end.to_dict(),
+            "lower": lower["value"],
+            "upper": upper["value"],
+            "lower_end": lower,
+            "upper_end": upper,
         }

@@ -20,8 +20,6 @@ from tests.oracles.brute_force import (
     worst_delta,
 )
 
-pytestmark = pytest.mark.slow
-
 SHARES = (0.0, 0.15, 0.5, 0.85)
 
 

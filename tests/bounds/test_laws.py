@@ -10,8 +10,6 @@ from shuffledp import LDP, ConversionError, Direction, RegimeError, Shuffled, St
 from shuffledp.bounds import all_bounds, get_bound
 from tests.oracles.balls import arb, precise
 
-pytestmark = pytest.mark.slow
-
 PROVEN = [b for b in all_bounds() if b.theorem.status is Status.PROVEN]
 LOWER = [b for b in all_bounds() if b.theorem.direction is Direction.LOWER]
 # the same curves under another name, or thousands of terms per answer: not in the longest runs

@@ -10,8 +10,6 @@ from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH
 from tests.oracles import clones
 from tests.oracles.balls import contains, off
 
-pytestmark = pytest.mark.slow
-
 PAIRS = {"stronger-clones": clones.stronger, "feldman-2021": clones.standard}
 
 local_budgets = st.floats(-4.0, 1.3).map(lambda x: 10.0**x) | st.floats(1e-4, 20.0)

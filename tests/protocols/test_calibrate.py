@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from shuffledp import LDP, Calibration, ParameterError, Shuffled, calibrate
 from shuffledp.bounds import get_bound
 
-pytestmark = pytest.mark.slow
-
 
 def _upper(eps0: float, n: int, epsilon: float) -> float:
     return get_bound("stronger-clones").curve(LDP(eps0), n).delta(epsilon)

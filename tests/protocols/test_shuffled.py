@@ -8,8 +8,6 @@ import pytest
 from shuffledp import LDP, Direction, Interval, Shuffled, Status, Value
 from shuffledp.bounds import all_bounds
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def protocol() -> Shuffled:

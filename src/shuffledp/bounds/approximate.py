@@ -8,51 +8,72 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from shuffledp.bounds.clones import Weight, pair_curve, standard_weight, stronger_weight
 from shuffledp.bounds.theorem import Theorem, bound
 from shuffledp.curves import Curve, ProfileCurve
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
-from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.enclosure import QUICK, SEARCH, Enclosure
+from shuffledp.numerics.search import invert_decreasing, peak
 from shuffledp.randomizers import LDP
 
 
 def _with_failure(
     theorem: str, randomizer: LDP, n: int, weight: Weight, failure: Callable[[float], float]
 ) -> Curve:
-    """delta(eps) of the pure pair plus (1 + e) failure(E); delta0 from eps0 on."""
+    """delta(eps) of the pure pair plus (1 + e) failure(E), never rising; delta0 from eps0 on."""
     if not randomizer.delta0:
         raise RegimeError(theorem, "an approximate randomizer (delta0 > 0)", "delta0 = 0")
     pure = pair_curve(LDP(randomizer.eps0), n, weight)
     moved = randomizer.delta0 * failure(randomizer.eps0) * (1.0 + 1e-12)
 
-    def profile(epsilon: float, width: float) -> Enclosure:
-        if epsilon >= randomizer.eps0:
-            return Enclosure(0.0, randomizer.delta0)
+    def total(epsilon: float, width: float) -> Enclosure:
         value = pure.enclose(epsilon, width)
         extra = (1.0 + math.exp(epsilon)) * moved
-        return Enclosure(min(value.lower, 1.0), min(value.upper + extra, 1.0))
+        return Enclosure(min(value.lower + extra, 1.0), min(value.upper + extra, 1.0))
 
-    return FloorCurve(profile, top=math.inf, guess=pure.guess, theorem=theorem)
+    @cache
+    def lowest() -> float:
+        """Where the sum is least: it is convex in e, and beyond that point it would rise again."""
+        top = math.log(randomizer.eps0)
+        at = peak(lambda log_epsilon: -total(math.exp(log_epsilon), SEARCH).upper, top - 24.0, top)
+        return math.exp(at)
+
+    def profile(epsilon: float, width: float) -> Enclosure:
+        value = total(min(epsilon, lowest()), width)
+        if epsilon >= randomizer.eps0:
+            return Enclosure(0.0, min(randomizer.delta0, value.upper))
+        return value
+
+    return FloorCurve(
+        profile, math.inf, guess=pure.guess, lowest=lowest, randomizer=randomizer, theorem=theorem
+    )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FloorCurve(ProfileCurve):
-    """A profile that never falls to zero: Rényi divergences are infinite."""
+    """A profile that falls until ``lowest`` and jumps to delta0 at eps0: Rényi is infinite."""
 
-    theorem: str = ""
+    lowest: Callable[[], float]
+    randomizer: LDP
+    theorem: str
 
     def enclose_epsilon(self, delta: float) -> Enclosure:
-        low, high = 0.0, 1.0
-        while self.enclose(high).upper > delta:
-            low, high = high, 2.0 * high
-            if high > 1e6:
-                raise RegimeError(self.theorem, "delta > delta0", f"delta = {delta:g}")
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if self.enclose(middle).upper <= delta else (middle, high)
-        return Enclosure(low, high)
+        eps0, delta0 = self.randomizer.eps0, self.randomizer.delta0
+        last = self.lowest()
+        if self.enclose(last, SEARCH).upper <= delta:
+            return invert_decreasing(
+                lambda x: self.enclose(x, SEARCH),
+                lambda x: self.enclose(x, QUICK),
+                delta,
+                last,
+                self.guess(delta) if self.guess is not None else None,
+            )
+        if delta < delta0:
+            raise RegimeError(self.theorem, f"delta >= delta0 = {delta0:g}", f"delta = {delta:g}")
+        return Enclosure(eps0, eps0)
 
     def renyi(self, order: float) -> float:
         raise self._cannot("renyi")

@@ -46,11 +46,13 @@ def dataset_2rr(randomizer: LDP, n: int) -> Curve:
     def leaves(epsilon: float, _width: float) -> Enclosure:
         # the victim held the other symbol: its report is rare among the others'
         shift = math.expm1(epsilon) / span
-        return binary_delta(n, rare, common, math.log(span), n * shift)
+        room = -math.expm1(epsilon - eps0) / -math.expm1(-2.0 * eps0)
+        return binary_delta(n, rare, common, math.log(span), n * shift, n * room)
 
     def joins(epsilon: float, _width: float) -> Enclosure:
         shift = -math.expm1(-epsilon) / span
-        return binary_delta(n, common, rare, math.log(span) + epsilon, n * shift)
+        room = -math.expm1(epsilon - eps0) * math.exp(-epsilon) / span
+        return binary_delta(n, common, rare, math.log(span) + epsilon, n * shift, n * room)
 
     def renyi(order: float) -> float:
         return binary_renyi_lower(n, rare, common, eps0, order)

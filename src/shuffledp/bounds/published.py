@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
+
+import numpy as np
 
 from shuffledp.bounds.clones import need_pure, response_curve, stronger_weight
 from shuffledp.bounds.theorem import Theorem, bound
 from shuffledp.curves import ClosedFormCurve, Curve, ProfileCurve, RenyiCurve
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
+from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.randomizers import LDP
 
 _ROUND_UP = 1.0 + 1e-12
-_SMALLEST, _LARGEST = 1e-100, 300.0
+_SMALLEST, _LARGEST = 1e-100, 150.0
 """Range of epsilon in which the blanket formulas are evaluated; outside they say delta <= 1."""
 
 
@@ -82,7 +86,7 @@ def erlingsson_rdp(randomizer: LDP, n: int) -> Curve:
     need_pure("erlingsson-2019-rdp", randomizer)
     eps0 = randomizer.eps0
     step = 2.0 * math.exp(2.0 * min(eps0, 300.0)) * math.expm1(min(eps0, 300.0)) / n
-    return RenyiCurve(lambda order: min(0.5 * n * order * step * step, eps0))
+    return RenyiCurve(lambda order: 0.5 * n * order * step * step, eps0)
 
 
 @bound(
@@ -232,8 +236,8 @@ def _bennett(
 
 
 def _capped_exp(eps0: float) -> float:
-    # Beyond exp(300) every bound below says delta <= 1 whatever the exact value.
-    return math.exp(min(eps0, 300.0))
+    # Beyond that every bound below says delta <= 1 whatever the exact value.
+    return math.exp(min(eps0, _LARGEST))
 
 
 _GENERIC = "any eps0-LDP randomizer, epsilon > 0"
@@ -336,6 +340,16 @@ def _log_add(*terms: float) -> float:
     return top + math.log(sum(math.exp(term - top) for term in terms))
 
 
+@cache
+def _half_gammas(count: int) -> Array:
+    return np.array([math.lgamma(0.5 * i) for i in range(3, count + 3)])
+
+
+def _log_gammas(count: int) -> Array:
+    """ln Gamma(i/2) for i = 3, 4, ..."""
+    return _half_gammas(1 << max(count - 1, 1).bit_length())[:count]
+
+
 @bound(
     Theorem(
         id="girgis-2021-full",
@@ -358,18 +372,16 @@ def girgis_full(randomizer: LDP, n: int) -> Curve:
     log_range = 2.0 * math.log(2.0 * math.sinh(min(eps0, 300.0))) - math.log(2.0 * clones)
 
     def divergence(order: float) -> float:
-        terms = [
-            0.0,
-            math.log(order * (order - 1.0) / 2.0) + log_variance,
-            _girgis_rest(eps0, n, order),
-        ]
-        log_choose = math.log(order * (order - 1.0) / 2.0)
-        for i in range(3, int(order) + 1):
-            log_choose += math.log((order - i + 1.0) / i)
-            terms.append(log_choose + math.log(i) + math.lgamma(0.5 * i) + 0.5 * i * log_range)
-        return min(_log_add(*terms) / (order - 1.0) * _ROUND_UP, eps0)
+        i = np.arange(3.0, order + 1.0)
+        pairs = math.log(order * (order - 1.0) / 2.0)
+        log_choose = pairs + np.cumsum(np.log((order - i + 1.0) / i))
+        moments = log_choose + np.log(i) + _log_gammas(i.size) + 0.5 * i * log_range
+        head = (0.0, pairs + log_variance, _girgis_rest(eps0, n, order))
+        log_moment = float(np.logaddexp.reduce(np.concatenate((head, moments))))
+        rounding = 4.0 * U * order * (1.0 + abs(log_range))
+        return (log_moment + rounding) / (order - 1.0) * _ROUND_UP
 
-    return RenyiCurve(divergence, integer_orders=True)
+    return RenyiCurve(divergence, eps0, integer_orders=True)
 
 
 @bound(
@@ -392,6 +404,6 @@ def girgis_simple(randomizer: LDP, n: int) -> Curve:
 
     def divergence(order: float) -> float:
         log_moment = _log_add(order * order * spread, _girgis_rest(eps0, n, order))
-        return min(log_moment / (order - 1.0) * _ROUND_UP, eps0)
+        return log_moment / (order - 1.0) * _ROUND_UP
 
-    return RenyiCurve(divergence, integer_orders=True)
+    return RenyiCurve(divergence, eps0, integer_orders=True)

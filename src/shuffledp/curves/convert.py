@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
+from shuffledp.numerics.logs import log1p_exp
+from shuffledp.numerics.search import peak
 
 Profile = Callable[[float, float], Enclosure]
 """(epsilon, width wanted) -> enclosure of delta, falling and convex in exp(epsilon)."""
 
 _STEEPEST = 690.0
-_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 def tradeoff_from_profile(second: Profile, first: Profile, alpha: float, top: float) -> Enclosure:
@@ -33,34 +36,13 @@ def tradeoff_from_profile(second: Profile, first: Profile, alpha: float, top: fl
         keep, lose = (1.0, t * alpha) if x >= 0.0 else (t, t * alpha)
         return Enclosure(keep * (1.0 - delta.upper) - lose, keep * (1.0 - delta.lower) - lose)
 
-    best = _peak(lambda x: g(x, QUICK), -top, top)
+    best = peak(lambda x: g(x, QUICK).middle, -top, top)
     result = _ceiling(lambda x: g(x, FINE), best, top)
     slack = 1e-15
     return Enclosure(
         min(max(result.lower - slack, 0.0), 1.0 - alpha),
         1.0 - alpha if beyond else min(max(result.upper + slack, 0.0), 1.0 - alpha),
     )
-
-
-def _peak(f: Callable[[float], Enclosure], low: float, high: float) -> float:
-    """Golden-section search for the maximum of a unimodal function."""
-
-    def middle(x: float) -> float:
-        value = f(x)
-        return 0.5 * (value.lower + value.upper)
-
-    a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    fa, fb = middle(a), middle(b)
-    while high - low > 1e-4 * max(abs(low), abs(high)):
-        if fa >= fb:
-            high, b, fb = b, a, fa
-            a = high - _GOLDEN * (high - low)
-            fa = middle(a)
-        else:
-            low, a, fa = a, b, fb
-            b = low + _GOLDEN * (high - low)
-            fb = middle(b)
-    return 0.5 * (low + high)
 
 
 def _ceiling(f: Callable[[float], Enclosure], best: float, top: float) -> Enclosure:
@@ -95,8 +77,10 @@ def renyi_from_profile(
     the profiles are convex in t, so the chord between two evaluations lies above them; they fall,
     so the value at the right end of a step lies below.
     """
-    nodes = _nodes(first, top)
-    points = [math.expm1(x) for x in nodes]
+    if top > _STEEPEST and not lower:
+        return top
+    nodes = _nodes(first, min(top, _STEEPEST))
+    points = np.expm1(nodes)
     total = -math.inf
     for profile, exponent in ((first, order - 2.0), (second, -order - 1.0)):
         values = [profile(x, FINE) for x in nodes]
@@ -105,12 +89,9 @@ def renyi_from_profile(
             if lower:
                 ends = (values[i + 1].lower, values[i + 1].lower)
             piece = _log_chord(points[i], points[i + 1], *ends, exponent, lower)
-            top_of, low_of = max(total, piece), min(total, piece)
-            if top_of > -math.inf:
-                total = top_of + math.log1p(math.exp(low_of - top_of))
+            total = float(np.logaddexp(total, piece))
     log_moment = total + math.log(order * (order - 1.0)) + (-1e-9 if lower else 1e-9)
-    excess = max(log_moment, 0.0) + math.log1p(math.exp(-abs(log_moment)))
-    return min(excess / (order - 1.0), top)
+    return min(log1p_exp(log_moment) / (order - 1.0), top)
 
 
 def _nodes(profile: Profile, top: float) -> list[float]:
@@ -128,13 +109,11 @@ def _log_chord(a: float, b: float, high: float, low: float, exponent: float, low
     """ln of the integral over 1+a <= t <= 1+b of t^exponent times the chord from high to low."""
     if b <= a or max(high, low) <= 0.0:
         return -math.inf
-    total = 0.0
     reference = exponent * math.log1p(b if exponent > 0.0 else a)
-    steps = 1 + int(abs(exponent) * (math.log1p(b) - math.log1p(a)) / 0.02)
-    for j in range(steps):  # t^exponent at its larger (smaller) value on each short piece
-        x, y = a + (b - a) * j / steps, a + (b - a) * (j + 1) / steps
-        at = exponent * math.log1p(y if (exponent > 0.0) != lower else x) - reference
-        hx = high + (low - high) * (x - a) / (b - a)
-        hy = high + (low - high) * (y - a) / (b - a)
-        total += math.exp(at) * 0.5 * (hx + hy) * (y - x)
+    steps = 1 + min(int(abs(exponent) * (math.log1p(b) - math.log1p(a)) / 0.02), 10_000)
+    share = np.arange(steps + 1.0) / steps
+    logs, chord = np.log1p(a + (b - a) * share), high + (low - high) * share
+    # t^exponent at its larger (smaller) value on each short piece
+    at = exponent * (logs[1:] if (exponent > 0.0) != lower else logs[:-1]) - reference
+    total = float(np.sum(np.exp(at) * (chord[1:] + chord[:-1]))) * 0.5 * (b - a) / steps
     return reference + math.log(total) if total > 0.0 else -math.inf

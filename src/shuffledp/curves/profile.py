@@ -14,7 +14,7 @@ from shuffledp.labels import Direction
 from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
 from shuffledp.numerics.search import invert_decreasing
 
-_FAR = 60.0
+_FAR = 200.0
 """Where searches end if delta never vanishes."""
 _STEEPEST = 1e3
 """Stands for an infinite slope: there only what one law alone can produce is left."""

@@ -16,24 +16,31 @@ from shuffledp.numerics.enclosure import Enclosure
 _FAR = 60.0
 """Slopes beyond exp(60) are not tried when a trade-off function is read off: still a bound."""
 
+_ROUNDING = 1e-12
+"""What floating point may add to an exponent; always added to the loss."""
+
 
 def rdp_epsilon(order: float, divergence: float, delta: float) -> float:
     """epsilon at delta from one Rényi divergence (Canonne, Kamath, Steinke 2020; paper 001, Lemma 2)."""
     gain = math.log(1.0 / delta) + (order - 1.0) * math.log1p(-1.0 / order) - math.log(order)
-    return max(divergence + gain / (order - 1.0), 0.0)
+    return max(divergence + (gain + _ROUNDING) / (order - 1.0), 0.0)
 
 
 def rdp_delta(order: float, divergence: float, epsilon: float) -> float:
     """delta at epsilon from one Rényi divergence: the same inequality solved for delta."""
     exponent = (order - 1.0) * (divergence - epsilon + math.log1p(-1.0 / order)) - math.log(order)
-    return math.exp(min(exponent, 0.0))
+    return math.exp(min(exponent + _ROUNDING * (1.0 + order * (divergence + epsilon)), 0.0))
 
 
 @dataclass(frozen=True)
 class RenyiCurve(Curve):
-    """Upper bounds ``divergence(order)``; ``integer_orders`` where the theorem says integer >= 2."""
+    """Upper bounds ``divergence(order)``; ``integer_orders`` where the theorem says integer >= 2.
+
+    ``top`` is a pure budget that holds besides.
+    """
 
     divergence: Callable[[float], float]
+    top: float = math.inf
     integer_orders: bool = False
     kind: ClassVar[str] = "Rényi"
 
@@ -43,12 +50,14 @@ class RenyiCurve(Curve):
     def renyi(self, order: float) -> float:
         if self.integer_orders and (order != math.floor(order) or order < 2.0):
             raise ConversionError(f"This Rényi bound holds for integer orders >= 2. Got {order}.")
-        return self.divergence(order)
+        return min(self.divergence(order), self.top)
 
     def epsilon(self, delta: float) -> float:
-        return self._best(lambda order, value: rdp_epsilon(order, value, delta))
+        return min(self._best(lambda order, value: rdp_epsilon(order, value, delta)), self.top)
 
     def delta(self, epsilon: float) -> float:
+        if epsilon >= self.top:
+            return 0.0
         return self._best(lambda order, value: rdp_delta(order, value, epsilon))
 
     def tradeoff(self, alpha: float) -> float:
@@ -56,7 +65,7 @@ class RenyiCurve(Curve):
             value = self.delta(epsilon)
             return Enclosure(value, value)
 
-        return tradeoff_from_profile(profile, profile, alpha, top=_FAR).lower
+        return tradeoff_from_profile(profile, profile, alpha, min(self.top, _FAR)).lower
 
     def _best(self, answer: Callable[[float, float], float]) -> float:
         """Smallest answer over a grid of orders, refined around the best one."""

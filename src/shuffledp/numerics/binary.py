@@ -20,16 +20,21 @@ _SUMMED = 8192
 _GROUPS = 4096
 
 
-def binary_delta(n: int, p: float, q: float, log_scale: float, excess: float) -> Enclosure:
-    """Enclosure of delta; ``excess`` = threshold - n p >= 0, computed without cancellation."""
-    if excess >= n * q:
+def binary_delta(
+    n: int, p: float, q: float, log_scale: float, excess: float, room: float
+) -> Enclosure:
+    """Enclosure of delta.
+
+    ``excess`` = threshold - n p >= 0 and ``room`` = n - threshold, both without cancellation.
+    """
+    if room <= 0.0:
         return Enclosure(0.0, 0.0)
     trials = float(n)
-    t = min(math.floor(trials * p + excess), n - 1)
     if math.sqrt(trials * p * q) < 150.0:
-        value, error, rest, log_unit = _summed_excess(trials, p, q, t, excess)
+        value, error, rest, log_unit = _summed_excess(trials, p, q, excess, room)
     else:
         rest = 0.0
+        t = min(math.floor(trials * p + excess), n - 1)
         at = np.array([float(t)])
         log_at, log_error = log_mass(at, trials, p, q)
         log_unit = float(log_at[0])
@@ -45,23 +50,33 @@ def binary_delta(n: int, p: float, q: float, log_scale: float, excess: float) ->
 
 
 def _summed_excess(
-    trials: float, p: float, q: float, t: int, excess: float
+    trials: float, p: float, q: float, excess: float, room: float
 ) -> tuple[float, float, float, float]:
-    """E[(N - np - excess)+] term by term: value, error, what is left out, ln of their unit."""
-    last = quantile(_depth(t + 1.0, trials, p, q), 1, trials, p, q)
-    last = min(max(last, t + 1.0), t + float(_SUMMED), trials)
-    k = np.arange(t + 1.0, last + 1.0)
+    """E[(N - threshold)+] term by term: value, error, what is left out, ln of their unit."""
+    threshold = trials * p + excess
+    high = 2.0 * room < threshold
+    if high:  # counted from n: a threshold a hair below n keeps its digits
+        first = trials - math.floor(room)
+        size = 2.0 * room
+    else:
+        first = float(min(math.floor(threshold), trials - 1.0))
+        size = threshold
+    last = quantile(_depth(max(first, 1.0), trials, p, q), 1, trials, p, q)
+    last = min(max(last, first + 1.0), first + float(_SUMMED), trials)
+    k = np.arange(first, last + 1.0)
+    gain = room - (trials - k) if high else k - trials * p - excess
     log_values, errors = log_mass(k, trials, p, q)
-    unit = float(log_values.max())
-    mass = np.exp(log_values - unit)
-    value = float(np.sum(mass * np.maximum(k - trials * p - excess, 0.0)))
+    counted = gain > -8.0 * U * size
+    unit = float(log_values[counted].max())
+    mass = np.where(counted, np.exp(np.minimum(log_values - unit, 700.0)), 0.0)
+    value = float(np.sum(mass * np.maximum(gain, 0.0)))
     rest = 0.0
     if last < trials:  # beyond the last term masses fall at least geometrically
         ratio = (trials - last) * p / ((last + 1.0) * q)
-        gain = last - trials * p - excess + 1.0
-        rest = math.inf if ratio >= 1.0 else float(mass[-1]) * gain * ratio / (1.0 - ratio) ** 2
-    relative = float(errors.max()) + (len(k) + 64.0 + abs(unit)) * 4.0 * U + 1e-14
-    error = relative * value + 8.0 * U * (trials * p + excess) * float(mass.sum())
+        beyond = float(gain[-1]) + 1.0
+        rest = math.inf if ratio >= 1.0 else float(mass[-1]) * beyond * ratio / (1.0 - ratio) ** 2
+    relative = float(errors[counted].max()) + (len(k) + 64.0 + abs(unit)) * 4.0 * U + 1e-14
+    error = relative * value + 8.0 * U * size * float(mass.sum())
     return value, error, rest, unit
 
 

@@ -23,3 +23,8 @@ class Enclosure:
     def width(self) -> float:
         """Relative width, 0 for an exact value."""
         return 0.0 if self.upper == self.lower else (self.upper - self.lower) / self.upper
+
+    @property
+    def middle(self) -> float:
+        """The best guess."""
+        return 0.5 * (self.lower + self.upper)

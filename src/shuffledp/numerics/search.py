@@ -11,7 +11,8 @@ Function = Callable[[float], Enclosure]
 
 _FLOOR = -745.0
 _QUICK_TOLERANCE = 1e-3
-_SETTLED = 1e-13
+_SETTLED = 1e-10
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 def invert_decreasing(
@@ -61,6 +62,24 @@ def invert_decreasing(
     return Enclosure(lower, at(peak) if math.isfinite(peak) else top)
 
 
+def peak(f: Callable[[float], float], low: float, high: float) -> float:
+    """Near where f, rising then falling, is largest: golden sections."""
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = f(left), f(right)
+    for _ in range(1000):
+        if high - low <= 1e-4 * max(abs(low), abs(high)):
+            break
+        if at_left >= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = f(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = f(right)
+    return 0.5 * (low + high)
+
+
 def _halved(f: Function, goal: float, high: float) -> float:
     """A point within a factor 2 of the root, from above."""
     x = high
@@ -71,7 +90,7 @@ def _halved(f: Function, goal: float, high: float) -> float:
 
 def _offset(value: Enclosure, goal: float) -> tuple[float, float]:
     """ln(f / target) at the middle of the enclosure, and how far its ends are from there."""
-    middle = 0.5 * (value.lower + value.upper)
+    middle = value.middle
     if middle <= 0.0 or math.log(middle) < _FLOOR:
         return _FLOOR - goal, 0.0
     spread = math.log(value.upper / value.lower) if value.lower > 0.0 else 1.0

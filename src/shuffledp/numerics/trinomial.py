@@ -24,10 +24,12 @@ from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile, refine
 
 _EXACT_N = 100_000
-_FIRST_GROUPS, _QUICK_GROUPS = 256, 48
+_SUMMED, _FIRST_GROUPS, _QUICK_GROUPS = 8192, 256, 48
+"""Counts taken one by one, and groups to begin with."""
+_REFINEMENTS = 4
 _GROUPED_WIDTH = 3e-5
-_TINY = 1e-300
-"""Upper end of every positive number too small to carry digits."""
+_TINY, _DIGITLESS = 1e-300, 1e-280
+"""Upper end of every positive number too small to carry digits; where refining ends."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,21 @@ class TwoSided:
         if self.coslope <= 0.0:
             return Enclosure(0.0, 0.0)
         first, last = self._window()
-        groups = _FIRST_GROUPS if width < QUICK else _QUICK_GROUPS
-        if (self.n <= _EXACT_N and width < QUICK) or last - first < groups:
+        if (self.n <= _EXACT_N and width < QUICK) or last - first < (
+            _FIRST_GROUPS if width > FINE else _SUMMED
+        ):
             counts = np.arange(first, last + 1.0)
             return self._sum(counts, counts, first, last)
-        starts, ends = first_groups(first, last, groups)
-        if width < QUICK:
-            starts, ends = self._refined(starts, ends, max(width, _GROUPED_WIDTH))
-        return self._sum(starts, ends, first, last)
+        starts, ends = first_groups(first, last, _FIRST_GROUPS if width < QUICK else _QUICK_GROUPS)
+        goal = max(width, _GROUPED_WIDTH)
+        enough = 2.0 * goal if width < QUICK else 0.5
+        found = self._sum(starts, ends, first, last)
+        for _ in range(_REFINEMENTS):
+            if found.width <= enough or found.upper < _DIGITLESS:
+                break
+            starts, ends = self._refined(starts, ends, goal)
+            found = self._sum(starts, ends, first, last)
+        return found
 
     def _log_h(self, starts: Array, ends: Array) -> tuple[Array, Array]:
         """ln of a lower and of an upper bound of h on each group of counts starts..ends."""

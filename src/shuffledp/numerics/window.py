@@ -11,6 +11,8 @@ from shuffledp.numerics.binomial import Array, U, log_mass, tail_ratio
 
 _SUMMED = 8192
 """Runs spanning fewer counts are summed atom by atom; longer ones are differences of tails."""
+_PIECES = 20_000
+"""A refinement never asks for many more groups than this."""
 
 
 def _deviance(x: float, mean: float) -> float:
@@ -70,12 +72,12 @@ def refine(
     budget = width * total + float(np.sum(spread / steps))
     room = budget / float(np.sum(np.sqrt(spread * size / steps)))
     piece = np.maximum(np.floor(room * np.sqrt(size * steps / spread)), 1.0)
-    pieces = np.ceil(size / piece).astype(np.int64)
-    cuts = [
-        np.floor(np.linspace(a, b + 1.0, k + 1))[:-1]
-        for a, b, k in zip(starts, ends, pieces, strict=True)
-    ]
-    new_starts = np.concatenate(cuts)
+    pieces = np.ceil(size / piece)
+    pieces = np.ceil(pieces * min(1.0, _PIECES / float(pieces.sum()))).astype(np.int64)
+    piece_number = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    new_starts = np.repeat(starts, pieces) + np.floor(
+        np.repeat(size, pieces) * piece_number / np.repeat(pieces, pieces)
+    )
     return new_starts, np.append(new_starts[1:] - 1.0, ends[-1])
 
 

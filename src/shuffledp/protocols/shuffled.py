@@ -115,7 +115,7 @@ class Shuffled:
             proven = ["stronger-clones"]
             if self.randomizer.delta0:
                 proven = ["stronger-clones-approximate", "feldman-2021-approximate"]
-            leaked = ["dataset-2rr", "dataset-3rr"]
+            leaked = ["dataset-3rr", "dataset-2rr"]
         elif self.randomizer.pair_proven:
             proven, leaked = ["blanket", "stronger-clones"], ["dataset"]
         else:

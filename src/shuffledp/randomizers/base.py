@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from shuffledp.randomizers.outcomes import Outcomes
 
@@ -31,11 +31,13 @@ class Randomizer(ABC):
 
     pair_argument: ClassVar[str] = ""
     pair_proven: ClassVar[bool] = True
-    domain: ClassVar[tuple[float, float] | None] = None
-    """Interval of inputs, for randomizers of real values."""
-
     eps0: float
     """Pure local privacy budget, infinite if there is none."""
+
+    @property
+    def domain(self) -> tuple[float, float] | None:
+        """Interval of inputs, for randomizers of real values."""
+        return None
 
     @abstractmethod
     def blankets(self) -> list[Scene]:
@@ -44,7 +46,3 @@ class Randomizer(ABC):
     @abstractmethod
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
         """Concrete data sets. ``points`` of the domain, if it has one, replace the usual values."""
-
-    def describe(self) -> dict[str, Any]:
-        """JSON-ready description."""
-        return {"mechanism": str(self), "eps0": self.eps0}

@@ -46,7 +46,7 @@ class CheckIn(Randomizer):
         return self.randomizer.pair_proven
 
     @property
-    def domain(self) -> tuple[float, float] | None:  # type: ignore[override]
+    def domain(self) -> tuple[float, float] | None:
         return self.randomizer.domain
 
     def __str__(self) -> str:

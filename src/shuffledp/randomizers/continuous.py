@@ -21,7 +21,7 @@ from shuffledp.numerics.binomial import Array, U
 from shuffledp.randomizers.base import Randomizer, Scene
 from shuffledp.randomizers.outcomes import Outcomes
 
-_DEFAULT_POINTS = (0.0, 0.5)
+_DEFAULT_SHARES = (0.0, 0.5)
 """Others at 1 mirror others at 0: exchanging the victim's values covers them."""
 _CELL = 0.02
 """Change of a log-likelihood ratio across a cell."""
@@ -40,24 +40,44 @@ def _cut(kinks: Sequence[float], rate: float) -> Array:
 
 
 class AdditiveNoise(Randomizer):
-    """Shared by the mechanisms below; inputs and points are in [0, 1]."""
+    """Shared by the mechanisms below: inputs are in [0, span]."""
 
-    domain: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
+    @property
+    def span(self) -> float:
+        """Length of the interval of inputs."""
+        return 1.0
+
+    @property
+    def domain(self) -> tuple[float, float] | None:
+        return 0.0, self.span
 
     @abstractmethod
     def _outcomes(self, others: float | None) -> Outcomes:
-        """Victim at 0 against 1; all others at a value, or the blanket."""
+        """Victim at the two ends; all others at a share of the interval, or the blanket."""
 
     def blankets(self) -> list[Scene]:
-        return [Scene("0 against 1", "blanket", self._outcomes(None), symmetric=True)]
+        ends = f"0 against {self.span:g}"
+        return [Scene(ends, "blanket", self._outcomes(None), symmetric=True)]
 
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
-        for point in points:
-            checks.unit("points", point)
-        return [
-            Scene("0 against 1", f"all at {point:g}", self._outcomes(point), symmetric=point == 0.5)
-            for point in points or _DEFAULT_POINTS
-        ]
+        scenes = []
+        for point in points or [share * self.span for share in _DEFAULT_SHARES]:
+            if not 0.0 <= point <= self.span:
+                raise ParameterError("points", f"numbers in [0, {self.span:g}]", point)
+            share = self._placed(point) / self.span
+            scenes.append(
+                Scene(
+                    f"0 against {self.span:g}",
+                    f"all at {share * self.span:g}",
+                    self._outcomes(share),
+                    symmetric=share == 0.5,
+                )
+            )
+        return scenes
+
+    def _placed(self, point: float) -> float:
+        """The input nearest to a point."""
+        return point
 
 
 @dataclass(frozen=True)
@@ -143,6 +163,13 @@ class DiscreteLaplace(AdditiveNoise):
     def __str__(self) -> str:
         return f"discrete Laplace noise on 0..{self.levels}, eps0 = {self.eps0:g}"
 
+    @property
+    def span(self) -> float:
+        return float(self.levels)
+
+    def _placed(self, point: float) -> float:
+        return float(round(point))
+
     def _outcomes(self, others: float | None) -> Outcomes:
         z = np.arange(self.levels + 1.0)
         rate = self.eps0 / self.levels
@@ -187,6 +214,10 @@ class Gaussian(AdditiveNoise):
 
     def __str__(self) -> str:
         return f"Gaussian noise, sigma = {self.sigma:g}, sensitivity {self.sensitivity:g}"
+
+    @property
+    def span(self) -> float:
+        return self.sensitivity
 
     def _outcomes(self, others: float | None) -> Outcomes:
         scale = self.sigma / self.sensitivity
