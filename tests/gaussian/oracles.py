@@ -57,7 +57,7 @@ def divergence(order: int, n: int, h: float, thin: float = 1.0, share: float = 1
 
 def grid(h: float, thin: float, share: float, step: float = 0.08) -> tuple[np.ndarray, np.ndarray]:
     """Values and weights of Y by the trapezoidal rule."""
-    v = np.arange(-13.0, 13.0 + step, step)
+    v = np.arange(-16.0, 16.0 + step, step)
     weight = np.exp(-0.5 * v * v) * step / math.sqrt(2.0 * math.pi)
     x = np.exp(math.sqrt(h) * v - 0.5 * h)
     if thin < 1.0:
@@ -65,14 +65,12 @@ def grid(h: float, thin: float, share: float, step: float = 0.08) -> tuple[np.nd
     return 1.0 - share + share * x, weight
 
 
-def reverse_by_integration(order: float, h: float, n: int, thin: float, share: float) -> float:
-    """D_order(M(D)||M(D')) for n = 2 or 3."""
+def excess_by_integration(power: float, h: float, n: int, thin: float, share: float) -> float:
+    """E R^power - 1 for n = 2 or 3."""
     y, w = grid(h, thin, share)
     ratio, weight = y, w
     for _ in range(n - 1):
         ratio = np.add.outer(ratio, y)
         weight = np.multiply.outer(weight, w)
     ratio = ratio / n
-    power = 1.0 - order
-    excess = float(np.sum(weight * (np.expm1(power * np.log(ratio)) - power * (ratio - 1.0))))
-    return math.log1p(excess) / (order - 1.0)
+    return float(np.sum(weight * (np.expm1(power * np.log(ratio)) - power * (ratio - 1.0))))

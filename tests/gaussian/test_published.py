@@ -55,7 +55,7 @@ def test_clones_row_uses_twice_the_sensitivity() -> None:
 @pytest.mark.parametrize("order", [2, 3, 8, 20])
 def test_theorem_2_is_above_the_exact_value(order: int) -> None:
     randomizer = Subsampled(Gaussian(2.0, 1.0), 100)
-    exact = gaussian_pair("x", randomizer, 1000).renyi(order)
+    exact = gaussian_pair("x", randomizer, 1000).renyi(order).upper
     assert theorem_2(randomizer, 1000).renyi(order) > exact
 
 
@@ -73,7 +73,7 @@ def test_theorem_3_fails_where_few_check_in() -> None:
     randomizer = CheckIn(Gaussian(1.0, 1.0), 0.1)
     claimed = theorem_3(randomizer, 2).renyi(8)
     assert claimed == pytest.approx(1.571, abs=1e-3)
-    assert gaussian_pair("x", randomizer, 2).renyi(8) == pytest.approx(2.979, abs=1e-3)
+    assert gaussian_pair("x", randomizer, 2).renyi(8).lower == pytest.approx(2.979, abs=1e-3)
 
 
 def test_silent_where_they_do_not_apply() -> None:

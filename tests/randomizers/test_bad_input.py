@@ -67,7 +67,9 @@ def test_purity_is_needed(theorem: str) -> None:
 def test_unproven_pair_is_never_called_proven() -> None:
     with pytest.raises(RegimeError, match="proven"):
         Shuffled(Gaussian(sigma=2.0), 100).bound("blanket", epsilon=0.1)
-    assert Shuffled(Gaussian(sigma=2.0), 100).delta(0.1).status.value != "PROVEN"
+    found = Shuffled(Gaussian(sigma=2.0), 100).bound("blanket-pair", epsilon=0.1)
+    assert found.status.value == "FIXED_PAIR"
+    assert "blanket" not in Shuffled(Gaussian(sigma=2.0), 100).delta(0.1).theorem
 
 
 @pytest.mark.parametrize("eps0", [0.0, -1.0, math.nan, math.inf, 1e9, "one", None, True])
@@ -119,7 +121,7 @@ def test_bad_parameters(build, parameter: str) -> None:
 
 @pytest.mark.parametrize("sigma", [0.05, 0.06, 1e6])
 def test_every_allowed_deviation_gives_an_answer(sigma: float) -> None:
-    for scene in [*Gaussian(sigma=sigma).blankets(), *Gaussian(sigma=sigma).datasets()]:
+    for scene in [*Gaussian(sigma, 1.0).blankets(), *Gaussian(sigma, 1.0).datasets()]:
         assert math.fsum(scene.outcomes.first) == pytest.approx(1.0, abs=1e-11)
         assert (scene.outcomes.base > 0.0).all()
 
@@ -127,5 +129,5 @@ def test_every_allowed_deviation_gives_an_answer(sigma: float) -> None:
 @pytest.mark.parametrize("epsilon", [60.0, 100.0])
 def test_gaussian_leaks_at_every_epsilon(epsilon: float) -> None:
     """sigma = 0.05: one report alone has delta(60) > 0.99 without a crowd."""
-    found = Shuffled(Gaussian(sigma=0.05), 1).delta(epsilon)
+    found = Shuffled(Gaussian(0.05, 1.0), 1).delta(epsilon)
     assert found.upper > 0.9

@@ -96,7 +96,7 @@ def test_gaussian_cells(sigma: float, others: float | None) -> None:
     edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], _gaussian_rate(sigma))
     every = max(1, len(edges) // 200)
     line = cells(edges)[::every]
-    gaussian = Gaussian(sigma=sigma)
+    gaussian = Gaussian(sigma, 1.0)
     (scene,) = gaussian.blankets() if others is None else gaussian.datasets([others])
     laws = scene.outcomes
 
@@ -221,7 +221,7 @@ def test_gaussian_ends_are_the_worst_pair_on_a_grid(sigma: float) -> None:
 
 def test_gaussian_scales() -> None:
     """Only sigma / sensitivity matters."""
-    one, other = Gaussian(sigma=2.0), Gaussian(sigma=6.0, sensitivity=3.0)
+    one, other = Gaussian(2.0, 1.0), Gaussian(sigma=6.0, sensitivity=3.0)
     assert Shuffled(one, 1000).delta(0.05).upper == Shuffled(other, 1000).delta(0.05).upper
 
 
@@ -231,7 +231,7 @@ def test_few_users_of_a_gaussian_against_quadrature() -> None:
         truth = norm.cdf(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * norm.cdf(
             -0.5 / sigma - epsilon * sigma
         )
-        found = Shuffled(Gaussian(sigma=sigma), 1).delta(epsilon)
+        found = Shuffled(Gaussian(sigma, 1.0), 1).delta(epsilon)
         assert found.lower <= truth * (1 + 1e-9)
         assert truth * (1 - 1e-9) <= found.upper <= truth * (1 + 1e-2)
 

@@ -33,7 +33,7 @@ def composed(pair: GaussianPair) -> TradeoffFunction:
     """T(M(D), M(D')) over all rounds, from below."""
     outcomes = pair.outcomes()
     swapped = outcomes.swapped()
-    sd = math.sqrt(min(math.expm1(min(pair.forward(2.0) / pair.rounds, 50.0)), 4.0))
+    sd = math.sqrt(min(math.expm1(min(pair.forward(2.0).upper / pair.rounds, 50.0)), 4.0))
     units = np.concatenate(
         [np.arange(0.0, 2.0, 0.1), np.arange(2.0, 5.0, 0.2), np.arange(5.0, 10.1, 0.5)]
     )

@@ -19,15 +19,16 @@ from shuffledp.curves import Curve, OrderTable, ProfileCurve
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.few_reports import call, put, reachable
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
+from shuffledp.numerics.real_orders import excess
 from shuffledp.randomizers import CheckIn, Gaussian, Randomizer, Repeated, Scene, Subsampled
 from shuffledp.randomizers.outcomes import Outcomes
 
 MOST_ORDERS = 8192
 """Conversions to (epsilon, delta) try integer orders up to this."""
 _MOST_ORDER = 20_000
-ENGINE_SCALES = (0.05, 1e6)
-"""sigma / sensitivity for which delta(eps) is computed."""
 
 
 @dataclass(frozen=True)
@@ -66,25 +67,21 @@ class GaussianPair:
         """Rényi divergences D(M(D')||M(D)) of orders 0..top (0 for orders 0 and 1)."""
         return self.rounds * _forward(self.ratio, top)
 
-    def renyi(self, order: float) -> float:
-        """The larger of both directions; a chord, hence an upper bound, at real orders above 2."""
-        return max(self.forward(order), self.reverse(order))
+    def renyi(self, order: float) -> Enclosure:
+        """The larger of both directions."""
+        forward, reverse = self.forward(order), self.reverse(order)
+        return Enclosure(max(forward.lower, reverse), max(forward.upper, reverse))
 
-    def forward(self, order: float) -> float:
-        """D(M(D')||M(D)): the one that is largest in every case tried."""
+    def forward(self, order: float) -> Enclosure:
+        """D(M(D')||M(D)): the one that is largest in every case tried. One number where exact."""
         if order > _MOST_ORDER:
             raise ConversionError(f"Orders up to {_MOST_ORDER} are computed. Got {order:g}.")
-        if order == math.floor(order):
-            return self.rounds * float(_forward(self.ratio, _rounded_up(int(order)))[int(order)])
         below = math.floor(order)
-        if below == 1 and self.h <= 40.0:
-            log_moment = float(log1p_exp(np.array(self.ratio.log_excess(order))))
-            return self.rounds * min(log_moment / (order - 1.0), 0.5 * order * self.h)
-        table = _forward(self.ratio, _rounded_up(below + 1))
-        # (order - 1) D is convex in the order
-        share = order - below
-        chord = (1.0 - share) * (below - 1.0) * table[below] + share * below * table[below + 1]
-        return self.rounds * min(float(chord) / (order - 1.0), 0.5 * order * self.h)
+        if order == below:
+            value = self.rounds * float(_forward(self.ratio, _rounded_up(below))[below])
+            return Enclosure(value, value)
+        low, high = _between(self.ratio, order)
+        return Enclosure(self.rounds * low, self.rounds * high)
 
     def reverse(self, order: float) -> float:
         """D(M(D)||M(D')), any real order > 1."""
@@ -119,6 +116,24 @@ def _forward(ratio: LognormalMean, top: int) -> Array:
     # no data set's reports reveal more shuffled than one by one
     result[2:] = np.minimum(moments / (orders - 1.0), 0.5 * orders * ratio.h)
     return result
+
+
+@lru_cache(maxsize=256)
+def _between(ratio: LognormalMean, order: float) -> tuple[float, float]:
+    """Both sides of one round's divergence at an order that is not an integer."""
+    top = 0.5 * order * ratio.h
+    if ratio.count == 1 and ratio.thin == ratio.share == 1.0:
+        return top, top
+    found = excess(ratio, order)
+    if found is not None:
+        low, high = (math.log1p(x) / (order - 1.0) for x in (found.lower, found.upper))
+        return min(low, top), min(high, top)
+    # (order - 1) D is convex in the order, D rises with it
+    below = math.floor(order)
+    table = _forward(ratio, _rounded_up(below + 1))
+    share = order - below
+    chord = (1.0 - share) * (below - 1.0) * table[below] + share * below * table[below + 1]
+    return float(table[below]), min(float(chord) / (order - 1.0), top)
 
 
 @lru_cache(maxsize=256)
@@ -169,7 +184,7 @@ def gaussian_pair(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair:
         validity="the pair: all others share one value, the victim has it too or one at distance"
         " `sensitivity`; delta and epsilon for one round",
         status=Status.FIXED_PAIR,
-        direction=Direction.EXACT,
+        direction=Direction.LOWER,
         proof="proofs/shuffle_gaussian.md",
         note="all others share one value, the victim has it too or one at distance `sensitivity`:"
         " a lower bound for the worst case",
@@ -179,8 +194,7 @@ def gaussian_pair(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair:
 def shuffle_gaussian(randomizer: Randomizer, n: int) -> Curve:
     """Exact Rényi divergences; delta(eps) by the engine, its certified lower end."""
     pair = gaussian_pair("shuffle-gaussian", randomizer, n)
-    in_reach = ENGINE_SCALES[0] <= pair.h**-0.5 <= ENGINE_SCALES[1]
-    return pair_profile(pair) if pair.rounds == 1 and in_reach else PairRenyi(pair)
+    return pair_profile(pair) if pair.rounds == 1 else PairRenyi(pair)
 
 
 def pair_profile(pair: GaussianPair) -> ProfileCurve:
@@ -188,7 +202,25 @@ def pair_profile(pair: GaussianPair) -> ProfileCurve:
     root = math.sqrt(pair.h)
     top = min(0.5 * pair.h + 38.0 * root + 1.0, 690.0)
     scene = Scene("at a distance or among the others", "all at one value", pair.outcomes())
-    return replace(dataset_curve(scene, pair.reports, top), exact_renyi=pair.renyi)
+    curve = replace(
+        dataset_curve(scene, pair.reports, top), exact_renyi=lambda order: pair.renyi(order).lower
+    )
+    return _sharpened(curve, pair.ratio) if reachable(pair.ratio) else curve
+
+
+def _sharpened(curve: ProfileCurve, ratio: LognormalMean) -> ProfileCurve:
+    """The engine's enclosures, narrowed by quadrature where a few reports allow it."""
+    assert curve.reverse is not None
+    engine, engine_reverse = curve.forward, curve.reverse
+
+    def forward(epsilon: float, width: float) -> Enclosure:
+        return engine(epsilon, width).narrowed(call(ratio, math.exp(epsilon)))
+
+    def reverse(epsilon: float, width: float) -> Enclosure:
+        found, e = put(ratio, math.exp(-epsilon)), math.exp(epsilon)
+        return engine_reverse(epsilon, width).narrowed(Enclosure(e * found.lower, e * found.upper))
+
+    return replace(curve, forward=forward, reverse=reverse)
 
 
 @bound(
@@ -214,13 +246,13 @@ def one_round(randomizer: Randomizer, n: int) -> Curve:
 
 @dataclass(frozen=True)
 class PairRenyi(Curve):
-    """Only the Rényi divergences are exact: several rounds, or noise out of the engine's reach."""
+    """Over several rounds only the Rényi divergences are exact."""
 
     pair: GaussianPair
     kind = "Rényi-only"
 
     def renyi(self, order: float) -> float:
-        return self.pair.renyi(order)
+        return self.pair.renyi(order).lower
 
 
 @bound(
@@ -239,4 +271,4 @@ class PairRenyi(Curve):
 def shuffle_gaussian_rdp(randomizer: Randomizer, n: int) -> OrderTable:
     """The accountant of the paper without its limit on the orders."""
     pair = gaussian_pair("shuffle-gaussian-rdp", randomizer, n)
-    return OrderTable(pair.divergences, MOST_ORDERS, exact=pair.renyi)
+    return OrderTable(pair.divergences, MOST_ORDERS, exact=lambda order: pair.renyi(order).upper)

@@ -4,7 +4,7 @@ R is the mean of ``count`` independent Y, E Y = 1, in one of two forms, X lognor
 E X^2 = e^h: Y = X with probability ``thin``, else 1; or Y = 1 - share + share X.
 
 Positive integer orders: E R^L - 1 = sum over k >= 2 of C(L, k) E[(R-1)^k], all terms positive, and
-the moments of R - 1 are coefficients of one power of one series. Negative orders and 1 < L < 2:
+the moments of R - 1 are coefficients of one power of one series. Negative orders:
 
     E R^-a - 1 = 1/Gamma(a) * integral of t^(a-1) e^-t expm1( count log1p(thin G(t share/count)) ) dt
 
@@ -51,40 +51,33 @@ class LognormalMean:
     thin: float = 1.0
     share: float = 1.0
 
-    def log_excess_moments(self, top: int) -> Array:
-        """ln(E R^L - 1) for L = 0, ..., top (-inf for 0 and 1)."""
+    def log_central(self, top: int) -> Array:
+        """ln E (R - 1)^k for k = 0, ..., top: 0 at k = 0, -inf at k = 1, finite beyond."""
         k = np.arange(top + 1.0)
         central = log_central_moments(self.h, top) + k * (math.log(self.share / self.count))
         central[1:] += math.log(self.thin)
         factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, top + 1.0)))])
-        return log_binomial_sums(log_power(central - factorials, self.count) + factorials)
+        moments: Array = log_power(central - factorials, self.count) + factorials
+        return moments
+
+    def log_excess_moments(self, top: int) -> Array:
+        """ln(E R^L - 1) for L = 0, ..., top (-inf for 0 and 1)."""
+        return log_binomial_sums(self.log_central(top))
 
     def log_excess(self, order: float) -> float:
-        """ln(E R^order - 1) for any order < 2 outside [0, 1]."""
-        if not (order < 0.0 or 1.0 < order < 2.0):
-            raise ValueError(f"order must be negative or between 1 and 2, got {order!r}")
-        if order > 0.0 and self.h > _WIDEST:
-            raise ValueError(f"orders between 1 and 2 need h <= {_WIDEST}, got {self.h!r}")
+        """ln(E R^order - 1) for any order < 0."""
+        if not order < 0.0:
+            raise ValueError(f"order must be negative, got {order!r}")
         a = -order
-        log_gamma = math.lgamma(a) if a > 0.0 else math.lgamma(2.0 - order)
-        if a < 0.0:
-            log_gamma -= math.log(order * (order - 1.0))
-        # below ``start`` the integrand is t^a times a quadratic: a geometric series of nodes
-        low = self._quadratic_limit()
-        if a > 0.0:
-            low = min(low, math.log(a)) - _DEPTH / (a + 2.0)
-            if self.h > _WIDEST:  # there the gap falls at least like t already
-                low = max(low, -_LARGEST)
+        # below ``low`` the integrand is t^(a+2) and less than e^-_DEPTH of its peak
+        low = min(self._quadratic_limit(), math.log(a)) - _DEPTH / (a + 2.0)
+        if self.h > _WIDEST:  # there the gap falls at least like t already
+            low = max(low, -_LARGEST)
         left, right, peak = self._range(a, low)
-        step = 0.1
-        if a > 0.0:
-            step = (right - left) / min(max(400, math.ceil(right - left) * 5), _MOST_NODES)
+        step = (right - left) / min(max(400, math.ceil(right - left) * 5), _MOST_NODES)
         x = np.arange(left, right + step, step)
-        terms = a * x + self._log_gap(x)
-        total = float(np.exp(terms - peak).sum())
-        if a < 0.0:
-            total += math.exp(float(terms[0]) - peak) / math.expm1((a + 2.0) * step)
-        return peak + math.log(total * step) - log_gamma
+        total = float(np.exp(a * x + self._log_gap(x) - peak).sum())
+        return peak + math.log(total * step) - math.lgamma(a)
 
     def _quadratic_limit(self) -> float:
         """ln t below which the integrand is t^a times kappa t^2 to 1e-14."""
@@ -95,7 +88,7 @@ class LognormalMean:
 
     def _range(self, a: float, low: float) -> tuple[float, float, float]:
         """Where the integrand, as a function of x = ln t, is within e^-_DEPTH of its peak."""
-        left, right, peak = low, math.log(abs(a) + 1.0) + 5.0, -math.inf
+        left, right, peak = low, math.log(a + 1.0) + 5.0, -math.inf
         most = _LARGEST if self.share < 1.0 else math.inf  # R >= 1 - share: e^-t decides
         while True:  # far enough to the right
             x = np.linspace(left, right, 101)
@@ -112,7 +105,7 @@ class LognormalMean:
             x = np.linspace(float(x[first]), float(x[last]), 101)
             terms = a * x + self._log_gap(x)
             peak = float(terms.max())
-        return (low if a < 0.0 else float(x[first])), float(x[last]), peak
+        return float(x[first]), float(x[last]), peak
 
     def _log_gap(self, x: Array) -> Array:
         """ln( E e^(-tR) - e^-t ), t = e^x."""
@@ -136,7 +129,7 @@ class LognormalMean:
 
     def _log_transform(self, x: Array) -> Array:
         """ln E e^(-tR), t = e^x."""
-        each = self._log_laplace(x + math.log(self.share / self.count)) + math.log(self.thin)
+        each = self.log_laplace(x + math.log(self.share / self.count)) + math.log(self.thin)
         each -= (1.0 - self.share) * np.exp(np.minimum(x, _LARGEST)) / self.count
         if self.thin < 1.0:
             each = np.logaddexp(
@@ -156,7 +149,7 @@ class LognormalMean:
             direct = np.ones_like(direct)
         result = np.empty_like(log_tau)
         if np.any(direct):
-            result[direct] = np.maximum(tau[direct] + self._log_laplace(log_tau[direct]), 0.0)
+            result[direct] = np.maximum(tau[direct] + self.log_laplace(log_tau[direct]), 0.0)
         if not np.all(direct):
             step = min(0.25, 0.4 * root)
             v = np.arange(-float(left[~direct].max()), reach + step, step)
@@ -166,7 +159,7 @@ class LognormalMean:
             result[~direct] = np.log1p(_bend(y) @ weight)
         return result
 
-    def _log_laplace(self, log_tau: Array) -> Array:
+    def log_laplace(self, log_tau: Array) -> Array:
         """ln E e^(-tau X) by Gauss-Legendre panels around the peak in w = ln(tau X)."""
         h = self.h
         centre = log_tau - 0.5 * h

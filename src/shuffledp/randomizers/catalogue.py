@@ -27,12 +27,6 @@ from shuffledp.randomizers.finite import (
 )
 from shuffledp.randomizers.ldp import LDP
 
-
-def _clipped_gaussian(sigma: float, sensitivity: float = 2.0) -> Gaussian:
-    """Noise in units of the clipping norm: the values differ by at most the ball's diameter, 2."""
-    return Gaussian(sigma, sensitivity)
-
-
 MECHANISMS: dict[str, tuple[Callable[..., Randomizer], tuple[str, ...], tuple[str, ...]]] = {
     # name: builder, parameters it needs, parameters it may take
     "ldp": (LDP, ("eps0",), ("delta0",)),
@@ -41,7 +35,7 @@ MECHANISMS: dict[str, tuple[Callable[..., Randomizer], tuple[str, ...], tuple[st
     "laplace": (Laplace, ("eps0",), ()),
     "truncated-laplace": (TruncatedLaplace, ("eps0",), ()),
     "discrete-laplace": (DiscreteLaplace, ("eps0", "levels"), ()),
-    "gaussian": (_clipped_gaussian, ("sigma",), ("sensitivity",)),
+    "gaussian": (Gaussian, ("sigma",), ("sensitivity",)),
     "rappor": (rappor, ("eps0", "k"), ()),
     "oue": (optimised_unary, ("eps0", "k"), ()),
     "olh": (LocalHashing, ("eps0",), ("g", "k")),

@@ -26,6 +26,8 @@ _DEFAULT_SHARES = (0.0, 0.5)
 _CELL = 0.02
 """Change of a log-likelihood ratio across a cell."""
 _MOST_CELLS = 4000
+_LEAST_SCALE = 0.05
+"""Deviation of normal noise, in lengths of the interval, below which ratios overflow."""
 
 
 def _cut(kinks: Sequence[float], rate: float) -> Array:
@@ -190,13 +192,13 @@ class DiscreteLaplace(AdditiveNoise):
 class Gaussian(AdditiveNoise):
     """A value in an interval of length ``sensitivity`` plus normal noise of deviation ``sigma``.
 
-    For vectors clipped to a ball the sensitivity is its diameter, twice the clipping norm.
+    For vectors clipped to a ball the sensitivity is its diameter: 2, the default, for the unit ball.
     There is no pure local budget. That the two ends of the interval are the worst pair is not
     proven: results are labelled FIXED_PAIR.
     """
 
     sigma: float
-    sensitivity: float = 1.0
+    sensitivity: float = 2.0
     pair_argument: ClassVar[str] = (
         "the victim at the two ends of the interval; not proven to be the worst pair"
     )
@@ -205,8 +207,8 @@ class Gaussian(AdditiveNoise):
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", checks.positive("sigma", self.sigma))
         object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        if not 1e-4 <= self.sigma / self.sensitivity <= 1e7:
-            raise ParameterError("sigma", "between 1e-4 and 1e7 times the sensitivity", self.sigma)
+        if not 1e-4 <= self.sigma / self.sensitivity <= 1e6:
+            raise ParameterError("sigma", "between 1e-4 and 1e6 times the sensitivity", self.sigma)
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
@@ -221,10 +223,10 @@ class Gaussian(AdditiveNoise):
 
     def _outcomes(self, others: float | None) -> Outcomes:
         scale = self.sigma / self.sensitivity
-        if not 0.05 <= scale <= 1e6:
-            raise RegimeError(
-                "dataset", "sigma between 0.05 and 1e6 times the sensitivity", self.sigma
-            )
+        if scale < _LEAST_SCALE:
+            if others is None:
+                raise RegimeError("blanket-pair", "sigma >= 0.05 times the sensitivity", self.sigma)
+            scale = _LEAST_SCALE  # adding noise to each report is post-processing: it leaks less
         reach = 10.5 * scale
         edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], _gaussian_rate(scale))
 

@@ -35,7 +35,7 @@ class _Wrapper(Randomizer):
         return self.randomizer.pair_proven
 
     @property
-    def domain(self) -> tuple[float, float] | None:  # type: ignore[override]
+    def domain(self) -> tuple[float, float] | None:
         return self.randomizer.domain
 
     def blankets(self) -> list[Scene]:
