@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
+from shuffledp import CheckIn, Gaussian, Shuffled, Status
 from shuffledp.bounds.shuffle_gaussian import GaussianPair
-from shuffledp.randomizers import Gaussian
 
 
 def _density(points: np.ndarray, centres: tuple[float, ...], sigma: float) -> np.ndarray:
@@ -75,3 +75,37 @@ def test_three_users() -> None:
         if a != b
     )
     assert worst == pytest.approx(diameter, rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_two_ends_are_the_worst_pair_on_a_line(seed: int) -> None:
+    """docs/proofs/gaussian_pair.md: the stop-loss of V is largest for the two ends."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(-16.0, 16.0, 1e-3)
+    for _ in range(40):
+        sigma = float(rng.uniform(0.2, 2.0))
+        tau = sigma * float(rng.choice([1.0, rng.uniform(1.0, 3.0)]))
+        c, k = float(np.exp(rng.uniform(-2.0, 2.0))), float(np.exp(rng.uniform(-6.0, 3.0)))
+
+        def stop_loss(
+            p: float, q: float, sigma: float = sigma, tau: float = tau, c: float = c, k: float = k
+        ) -> float:
+            a = np.exp(-((y - p) ** 2) / (2 * sigma**2)) / sigma
+            b = np.exp(-((y - q) ** 2) / (2 * sigma**2)) / sigma
+            w = np.exp(-((np.abs(y) + 0.5) ** 2) / (2 * tau**2)) / tau
+            return float(np.maximum(a - c * b - k * w, 0.0).sum()) * 1e-3
+
+        ends = stop_loss(-0.5, 0.5)
+        for p, q in rng.uniform(-0.5, 0.5, size=(20, 2)):
+            assert stop_loss(float(p), float(q)) <= ends + 1e-5
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+def test_numbers_on_a_line_get_the_blanket(rate: float) -> None:
+    on_line, in_ball = Gaussian(2.0, 1.0, scalar=True), Gaussian(2.0, 1.0)
+    few = Shuffled(CheckIn(on_line, rate) if rate < 1.0 else on_line, 1000).epsilon(1e-6)
+    many = Shuffled(CheckIn(in_ball, rate) if rate < 1.0 else in_ball, 1000).epsilon(1e-6)
+    assert few.theorem == "blanket"
+    assert few.status is Status.PROVEN
+    assert few.lower == pytest.approx(many.lower, rel=1e-3)
+    assert few.lower <= few.upper < many.upper

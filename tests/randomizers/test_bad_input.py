@@ -59,16 +59,14 @@ def test_sums_nearly_one_are_normalised() -> None:
 
 @pytest.mark.parametrize("theorem", ["stronger-clones", "feldman-2023-closed", "variation-ratio"])
 def test_purity_is_needed(theorem: str) -> None:
-    for randomizer in (Channel([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]), Gaussian(sigma=1.0)):
+    for randomizer in (Channel([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]), Gaussian(1.0, scalar=True)):
         with pytest.raises(RegimeError, match=r"eps0|pure"):
             Shuffled(randomizer, 100).bound(theorem, epsilon=0.1)
 
 
-def test_unproven_pair_is_never_called_proven() -> None:
-    with pytest.raises(RegimeError, match="proven"):
+def test_no_blanket_for_vectors() -> None:
+    with pytest.raises(RegimeError, match="scalar"):
         Shuffled(Gaussian(sigma=2.0), 100).bound("blanket", epsilon=0.1)
-    found = Shuffled(Gaussian(sigma=2.0), 100).bound("blanket-pair", epsilon=0.1)
-    assert found.status.value == "FIXED_PAIR"
     assert "blanket" not in Shuffled(Gaussian(sigma=2.0), 100).delta(0.1).theorem
 
 
@@ -121,7 +119,7 @@ def test_bad_parameters(build, parameter: str) -> None:
 
 @pytest.mark.parametrize("sigma", [0.05, 0.06, 1e6])
 def test_every_allowed_deviation_gives_an_answer(sigma: float) -> None:
-    for scene in [*Gaussian(sigma, 1.0).blankets(), *Gaussian(sigma, 1.0).datasets()]:
+    for scene in [*Gaussian(sigma, 1.0, scalar=True).blankets(), *Gaussian(sigma, 1.0).datasets()]:
         assert math.fsum(scene.outcomes.first) == pytest.approx(1.0, abs=1e-11)
         assert (scene.outcomes.base > 0.0).all()
 

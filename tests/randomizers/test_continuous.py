@@ -96,7 +96,7 @@ def test_gaussian_cells(sigma: float, others: float | None) -> None:
     edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], _gaussian_rate(sigma))
     every = max(1, len(edges) // 200)
     line = cells(edges)[::every]
-    gaussian = Gaussian(sigma, 1.0)
+    gaussian = Gaussian(sigma, 1.0, scalar=True)
     (scene,) = gaussian.blankets() if others is None else gaussian.datasets([others])
     laws = scene.outcomes
 
@@ -119,7 +119,7 @@ def test_gaussian_cells(sigma: float, others: float | None) -> None:
 @pytest.mark.parametrize("sigma", [0.1, 1.0, 30.0])
 def test_gaussian_cells_against_scipy(sigma: float) -> None:
     edges = _cut([-10.5 * sigma, 0.0, 0.5, 1.0, 1.0 + 10.5 * sigma], _gaussian_rate(sigma))
-    (scene,) = Gaussian(sigma=2 * sigma, sensitivity=2.0).blankets()
+    (scene,) = Gaussian(2 * sigma, 2.0, scalar=True).blankets()
     for centre, law in ((0.0, scene.outcomes.first), (1.0, scene.outcomes.second)):
         below = np.concatenate([[0.0], norm.cdf(edges, centre, sigma), [1.0]])
         np.testing.assert_allclose(law, np.diff(below), atol=2e-15)

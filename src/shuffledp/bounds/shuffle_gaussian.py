@@ -159,6 +159,13 @@ def _mixed(outcomes: Outcomes, share: float) -> Outcomes:
     )
 
 
+def is_gaussian(randomizer: Randomizer) -> bool:
+    """Whether the reports are Gaussian, checked in, drawn or repeated or not."""
+    while isinstance(randomizer, (Repeated, CheckIn, Subsampled)):
+        randomizer = randomizer.randomizer
+    return isinstance(randomizer, Gaussian)
+
+
 def gaussian_pair(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair:
     """The pair a randomizer describes, or RegimeError."""
     rounds, check_in, drawn = 1, 1.0, None

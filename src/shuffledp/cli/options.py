@@ -53,6 +53,12 @@ _MECHANISM = (
         help="Largest distance of two values (gaussian; default 2, the diameter of the unit ball"
         " that values are clipped to).",
     ),
+    click.option(
+        "--scalar",
+        is_flag=True,
+        default=None,
+        help="Values are numbers in an interval, not vectors (gaussian): a better guarantee.",
+    ),
     click.option("--channel", help="CSV file, one row of probabilities per input (channel)."),
     click.option("--check-in", "check_in", type=float, help="Probability that a user reports."),
     click.option("--drawn", type=Count(), help="Users drawn each round, without replacement."),

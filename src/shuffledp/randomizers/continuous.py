@@ -190,19 +190,19 @@ class DiscreteLaplace(AdditiveNoise):
 
 @dataclass(frozen=True)
 class Gaussian(AdditiveNoise):
-    """A value in an interval of length ``sensitivity`` plus normal noise of deviation ``sigma``.
+    """A value plus normal noise of deviation ``sigma``; values differ by at most ``sensitivity``.
 
     For vectors clipped to a ball the sensitivity is its diameter: 2, the default, for the unit ball.
-    There is no pure local budget. That the two ends of the interval are the worst pair is not
-    proven: results are labelled FIXED_PAIR.
+    If values are numbers in an interval of that length, say ``scalar``: then the worst pair of
+    values is known, and a much better guarantee is proven. There is no pure local budget.
     """
 
     sigma: float
     sensitivity: float = 2.0
+    scalar: bool = False
     pair_argument: ClassVar[str] = (
-        "the victim at the two ends of the interval; not proven to be the worst pair"
+        "on a line the two ends are the worst pair (docs/proofs/gaussian_pair.md)"
     )
-    pair_proven: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", checks.positive("sigma", self.sigma))
@@ -215,7 +215,13 @@ class Gaussian(AdditiveNoise):
         return math.inf
 
     def __str__(self) -> str:
-        return f"Gaussian noise, sigma = {self.sigma:g}, sensitivity {self.sensitivity:g}"
+        noise = f"Gaussian noise, sigma = {self.sigma:g}, sensitivity {self.sensitivity:g}"
+        return noise + (", on a line" if self.scalar else "")
+
+    def blankets(self) -> list[Scene]:
+        if not self.scalar:
+            raise RegimeError("blanket", "numbers in an interval (scalar=True)", str(self))
+        return super().blankets()
 
     @property
     def span(self) -> float:
@@ -225,7 +231,7 @@ class Gaussian(AdditiveNoise):
         scale = self.sigma / self.sensitivity
         if scale < _LEAST_SCALE:
             if others is None:
-                raise RegimeError("blanket-pair", "sigma >= 0.05 times the sensitivity", self.sigma)
+                raise RegimeError("blanket", "sigma >= 0.05 times the sensitivity", self.sigma)
             scale = _LEAST_SCALE  # adding noise to each report is post-processing: it leaks less
         reach = 10.5 * scale
         edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], _gaussian_rate(scale))
