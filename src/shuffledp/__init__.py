@@ -9,7 +9,15 @@ from shuffledp.errors import (
     UnknownTheoremError,
 )
 from shuffledp.labels import Direction, Interval, Status, Value
-from shuffledp.protocols import Calibration, Refutal, Shuffled, calibrate, refute
+from shuffledp.protocols import (
+    Calibration,
+    Refutal,
+    Shuffled,
+    SigmaCalibration,
+    calibrate,
+    calibrate_sigma,
+    refute,
+)
 from shuffledp.randomizers import (
     KRR,
     LDP,
@@ -23,6 +31,8 @@ from shuffledp.randomizers import (
     LocalHashing,
     OneBitMean,
     Piecewise,
+    Repeated,
+    Subsampled,
     SubsetSelection,
     TruncatedLaplace,
     UnaryEncoding,
@@ -53,15 +63,19 @@ __all__ = [
     "Piecewise",
     "Refutal",
     "RegimeError",
+    "Repeated",
     "ShuffleDPError",
     "Shuffled",
+    "SigmaCalibration",
     "Status",
+    "Subsampled",
     "SubsetSelection",
     "TruncatedLaplace",
     "UnaryEncoding",
     "UnknownTheoremError",
     "Value",
     "calibrate",
+    "calibrate_sigma",
     "optimised_unary",
     "rappor",
     "refute",

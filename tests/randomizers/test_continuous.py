@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from shuffledp import Channel, DiscreteLaplace, Gaussian, Laplace, Shuffled, TruncatedLaplace
-from shuffledp.randomizers.continuous import _cut
+from shuffledp.randomizers.continuous import _cut, _gaussian_rate
 from shuffledp.randomizers.outcomes import Outcomes
 from tests.randomizers import explicit
 
@@ -93,10 +93,10 @@ def test_laplace_blanket_mass(eps0: float) -> None:
 def test_gaussian_cells(sigma: float, others: float | None) -> None:
     """Masses are within the precision stated."""
     reach = 10.5 * sigma
-    edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], 1.0 / sigma**2)
+    edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], _gaussian_rate(sigma))
     every = max(1, len(edges) // 200)
     line = cells(edges)[::every]
-    gaussian = Gaussian(sigma=sigma)
+    gaussian = Gaussian(sigma, 1.0, scalar=True)
     (scene,) = gaussian.blankets() if others is None else gaussian.datasets([others])
     laws = scene.outcomes
 
@@ -118,8 +118,8 @@ def test_gaussian_cells(sigma: float, others: float | None) -> None:
 
 @pytest.mark.parametrize("sigma", [0.1, 1.0, 30.0])
 def test_gaussian_cells_against_scipy(sigma: float) -> None:
-    edges = _cut([-10.5 * sigma, 0.0, 0.5, 1.0, 1.0 + 10.5 * sigma], 1.0 / sigma**2)
-    (scene,) = Gaussian(sigma=2 * sigma, sensitivity=2.0).blankets()
+    edges = _cut([-10.5 * sigma, 0.0, 0.5, 1.0, 1.0 + 10.5 * sigma], _gaussian_rate(sigma))
+    (scene,) = Gaussian(2 * sigma, 2.0, scalar=True).blankets()
     for centre, law in ((0.0, scene.outcomes.first), (1.0, scene.outcomes.second)):
         below = np.concatenate([[0.0], norm.cdf(edges, centre, sigma), [1.0]])
         np.testing.assert_allclose(law, np.diff(below), atol=2e-15)
@@ -221,7 +221,7 @@ def test_gaussian_ends_are_the_worst_pair_on_a_grid(sigma: float) -> None:
 
 def test_gaussian_scales() -> None:
     """Only sigma / sensitivity matters."""
-    one, other = Gaussian(sigma=2.0), Gaussian(sigma=6.0, sensitivity=3.0)
+    one, other = Gaussian(2.0, 1.0), Gaussian(sigma=6.0, sensitivity=3.0)
     assert Shuffled(one, 1000).delta(0.05).upper == Shuffled(other, 1000).delta(0.05).upper
 
 
@@ -231,7 +231,7 @@ def test_few_users_of_a_gaussian_against_quadrature() -> None:
         truth = norm.cdf(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * norm.cdf(
             -0.5 / sigma - epsilon * sigma
         )
-        found = Shuffled(Gaussian(sigma=sigma), 1).delta(epsilon)
+        found = Shuffled(Gaussian(sigma, 1.0), 1).delta(epsilon)
         assert found.lower <= truth * (1 + 1e-9)
         assert truth * (1 - 1e-9) <= found.upper <= truth * (1 + 1e-2)
 

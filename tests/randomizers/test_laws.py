@@ -297,4 +297,3 @@ def test_more_values_never_cost_privacy(k: int) -> None:
 
 def test_gaussian_is_not_pure() -> None:
     assert Gaussian(sigma=1.0).eps0 == math.inf
-    assert not Gaussian(sigma=1.0).pair_proven

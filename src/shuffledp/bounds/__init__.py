@@ -1,6 +1,18 @@
 """Theorems: one family per file, each registered with its labels and its curve."""
 
-from shuffledp.bounds import approximate, clones, datasets, hps, laws, personalized, published
+from shuffledp.bounds import (
+    approximate,
+    clones,
+    datasets,
+    gaussian_proven,
+    gaussian_rounds,
+    hps,
+    laws,
+    liew2023,
+    personalized,
+    published,
+    shuffle_gaussian,
+)
 from shuffledp.bounds.mixtures import THEOREMS as _MIXTURES
 from shuffledp.bounds.theorem import Bound, Refutation, Theorem, all_bounds, get_bound
 from shuffledp.errors import UnknownTheoremError
@@ -28,10 +40,14 @@ __all__ = [
     "approximate",
     "clones",
     "datasets",
+    "gaussian_proven",
+    "gaussian_rounds",
     "get_bound",
     "get_theorem",
     "hps",
     "laws",
+    "liew2023",
     "personalized",
     "published",
+    "shuffle_gaussian",
 ]

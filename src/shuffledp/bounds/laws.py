@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from shuffledp.bounds.theorem import Refutation, Subject, Theorem, bound
-from shuffledp.curves import Curve, ProfileCurve
+from shuffledp.curves import Curve, GDPCurve, ProfileCurve
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
@@ -42,7 +42,14 @@ def blanket_curve(randomizer: Randomizer, n: int) -> ProfileCurve:
         )
         return Enclosure(value, value)
 
-    return ProfileCurve(profile, top=randomizer.eps0)
+    return ProfileCurve(profile, top=randomizer.eps0, guess=_guess(scenes[0].outcomes, n))
+
+
+def _guess(outcomes: Outcomes, n: int) -> Callable[[float], float]:
+    """Where epsilon(delta) is about to be, by the central limit theorem."""
+    ratio = (outcomes.first - outcomes.second) / outcomes.base
+    mu = math.sqrt(min(float(outcomes.base @ (ratio * ratio)) / n, 1e4))
+    return lambda delta: GDPCurve(mu).epsilon(delta) if mu > 0.0 else 0.0
 
 
 def _both_ways(scene: Scene) -> list[Outcomes]:
@@ -67,6 +74,7 @@ def dataset_curve(scene: Scene, n: int, top: float) -> ProfileCurve:
         lambda epsilon, width: profile(epsilon, width, True),
         top=top,
         direction=Direction.LOWER,
+        guess=_guess(scene.outcomes, n),
         reverse=None if scene.symmetric else lambda epsilon, width: profile(epsilon, width, False),
     )
 
@@ -109,29 +117,7 @@ class WorstDataset(Curve):
     about=Subject.LAW,
 )
 def blanket(randomizer: Randomizer, n: int) -> Curve:
-    """Blanket bound where the worst pair of inputs is proven."""
-    if not randomizer.pair_proven:
-        raise RegimeError("blanket", "a proven worst pair of inputs", str(randomizer))
-    return blanket_curve(randomizer, n)
-
-
-@bound(
-    Theorem(
-        id="blanket-pair",
-        citation="Balle, Bell, Gascón, Nissim 2019 (CRYPTO), for one pair of the victim's values",
-        statement="as blanket, for the victim at the two ends of the interval and any others' values",
-        validity="randomizers whose worst pair of inputs is not proven",
-        status=Status.FIXED_PAIR,
-        direction=Direction.UPPER,
-        proof="proofs/blanket.md",
-        note="bounds all data sets of the others, but only this pair of the victim's values",
-    ),
-    about=Subject.LAW,
-)
-def blanket_pair(randomizer: Randomizer, n: int) -> Curve:
-    """Blanket bound for the candidate pair."""
-    if randomizer.pair_proven:
-        raise RegimeError("blanket-pair", "an unproven worst pair of inputs", str(randomizer))
+    """Blanket bound; randomizers without a proven worst pair of inputs refuse."""
     return blanket_curve(randomizer, n)
 
 

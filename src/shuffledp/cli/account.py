@@ -18,6 +18,7 @@ from shuffledp.cli.options import (
     question_options,
     settings,
 )
+from shuffledp.protocols.gaussian import pair_values
 from shuffledp.protocols.shuffled import QUESTIONS
 
 
@@ -62,6 +63,7 @@ def account(
             click.echo(f"note: {answer.note}")
         return
     interval = deployment.ask(**asked)
+    pair = pair_values(deployment, **asked)
     seconds = time.perf_counter() - start
     if plot is not None:
         from shuffledp.reports.plot import save_account
@@ -74,6 +76,7 @@ def account(
                 "status": interval.status.value,
                 "direction": interval.guarantee.direction.value,
                 "theorem": interval.theorem,
+                **pair,
                 **context,
                 "seconds": seconds,
             }
@@ -82,3 +85,7 @@ def account(
     from shuffledp.reports.text import print_account
 
     print_account(deployment, given, value, interval, seconds)
+    if pair:
+        from shuffledp.reports.gaussian import print_pair
+
+        print_pair(pair, quantity)

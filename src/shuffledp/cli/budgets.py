@@ -13,6 +13,10 @@ from shuffledp.errors import ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+UNSTATED = (
+    "Whether budgets are visible was not stated, so the worst is assumed. If nothing but the report"
+    " leaves the device say --budgets-hidden: everybody then hides everybody. "
+)
 _NAMES = ("budgets", "column", "budgets_visible", "local_delta")
 
 
@@ -23,7 +27,8 @@ def budget_options(command: F) -> F:
         click.option(
             "--budgets-visible/--budgets-hidden",
             default=None,
-            help="Does a user's budget travel next to the report? Required with --budgets.",
+            help="Does a user's budget travel next to the report? Please state it with --budgets;"
+            " otherwise the worst is assumed.",
         ),
         click.option("--column", default="eps", show_default=True, help="Column of the budgets."),
         click.option("--budgets", help="CSV file with a header and a budget per user."),
@@ -53,13 +58,9 @@ def account_budgets(
     from shuffledp.protocols.personalized import Personalized
     from shuffledp.randomizers.families import family
 
-    if chosen["budgets_visible"] is None:
-        raise ParameterError(
-            "budgets_visible",
-            "stated: --budgets-visible if a user's budget travels next to the report,"
-            " --budgets-hidden if nothing but the report leaves the device",
-            None,
-        )
+    visible, unstated = chosen["budgets_visible"], ""
+    if visible is None:
+        visible, unstated = True, UNSTATED
     for name, value in given.items():
         if value is not None:
             raise ParameterError(name, "left out with --budgets", value)
@@ -69,7 +70,7 @@ def account_budgets(
     deployment = Personalized(
         family(mechanism, k),
         read_budgets(chosen["budgets"], chosen["column"]),
-        budgets_visible=chosen["budgets_visible"],
+        budgets_visible=visible,
         deltas=chosen["local_delta"],
         colluders=colluders or 0,
         minimum_batch=minimum_batch,
@@ -94,7 +95,7 @@ def account_budgets(
                 "eps0": worst.eps0,
                 question: value,
                 "budgets_visible": deployment.budgets_visible,
-                "warning": answer.warning,
+                "warning": unstated + answer.warning,
                 "classes": [each.to_dict() for each in answer.classes],
                 "seconds": seconds,
             }
@@ -103,3 +104,5 @@ def account_budgets(
     from shuffledp.reports.personalized import print_guarantees
 
     print_guarantees(deployment, answer, seconds)
+    if unstated:
+        click.echo(unstated.strip(), err=True)

@@ -8,6 +8,7 @@ import click
 
 from shuffledp.cli.options import Count, json_option, mechanism_options, print_json, randomizer
 from shuffledp.protocols import calibrate as find
+from shuffledp.protocols import calibrate_sigma
 
 
 @click.command()
@@ -19,7 +20,13 @@ from shuffledp.protocols import calibrate as find
 def calibrate(
     n: int | None, eps0: float | None, epsilon: float, delta: float, as_json: bool, **mechanism: Any
 ) -> None:
-    """The largest eps0 for --n users, or the fewest users for --eps0, that meet the target."""
+    """The largest eps0 for --n users, or the fewest users for --eps0, that meet the target.
+
+    For --mechanism gaussian: the smallest sigma.
+    """
+    if mechanism["mechanism"] == "gaussian":
+        _sigma(n, epsilon, delta, as_json, **mechanism)
+        return
 
     def family(eps0: float) -> Any:
         return randomizer(eps0=eps0, **mechanism)
@@ -33,5 +40,36 @@ def calibrate(
     click.echo(f"{word} {found.parameter}: {shown}")
     click.echo(
         f"checked: delta({epsilon:g}) <= {found.achieved.upper:.6g} <= {delta:g}"
+        f" ({found.achieved.status.value} by {found.achieved.theorem})"
+    )
+
+
+def _sigma(
+    n: int | None,
+    epsilon: float,
+    delta: float,
+    as_json: bool,
+    sensitivity: float | None,
+    check_in: float | None,
+    drawn: int | None,
+    rounds: int | None,
+    **_others: Any,
+) -> None:
+    found = calibrate_sigma(
+        epsilon=epsilon,
+        delta=delta,
+        n=n if n is not None else 0,
+        sensitivity=2.0 if sensitivity is None else sensitivity,
+        rounds=rounds or 1,
+        rate=1.0 if check_in is None else check_in,
+        drawn=drawn,
+    )
+    if as_json:
+        print_json({**found.to_dict(), "target": {"epsilon": epsilon, "delta": delta}})
+        return
+    click.echo(f"smallest sigma: {found.sigma:.6g}")
+    click.echo(f"for: {found.protocol}")
+    click.echo(
+        f"checked: epsilon at delta = {delta:g} is {found.achieved.value:.6g} <= {epsilon:g}"
         f" ({found.achieved.status.value} by {found.achieved.theorem})"
     )

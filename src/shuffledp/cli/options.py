@@ -12,7 +12,7 @@ import click
 from shuffledp.errors import ParameterError
 from shuffledp.protocols import Shuffled
 from shuffledp.protocols.shuffled import QUESTIONS
-from shuffledp.randomizers import CheckIn, Randomizer
+from shuffledp.randomizers import CheckIn, Randomizer, Repeated, Subsampled
 from shuffledp.randomizers.catalogue import MECHANISMS, build
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,9 +47,22 @@ _MECHANISM = (
     click.option("--d", type=int, help="Subset size (subset; default: the optimum)."),
     click.option("--levels", type=int, help="Largest value (discrete-laplace)."),
     click.option("--sigma", type=float, help="Noise deviation (gaussian)."),
-    click.option("--sensitivity", type=float, help="Length of the interval (gaussian; default 1)."),
+    click.option(
+        "--sensitivity",
+        type=float,
+        help="Largest distance of two values (gaussian; default 2, the diameter of the unit ball"
+        " that values are clipped to).",
+    ),
+    click.option(
+        "--scalar",
+        is_flag=True,
+        default=None,
+        help="Values are numbers in an interval, not vectors (gaussian): a better guarantee.",
+    ),
     click.option("--channel", help="CSV file, one row of probabilities per input (channel)."),
     click.option("--check-in", "check_in", type=float, help="Probability that a user reports."),
+    click.option("--drawn", type=Count(), help="Users drawn each round, without replacement."),
+    click.option("--rounds", type=Count(), help="Rounds of reports by the same users."),
 )
 _CROWD = (
     click.option("--n", type=Count(), help="Number of users."),
@@ -90,10 +103,22 @@ plot_option = click.option(
 )
 
 
-def randomizer(mechanism: str, check_in: float | None, **given: Any) -> Randomizer:
+def randomizer(
+    mechanism: str,
+    check_in: float | None,
+    drawn: int | None = None,
+    rounds: int | None = None,
+    **given: Any,
+) -> Randomizer:
     """The randomizer the options describe."""
     built = build(mechanism, given)
-    return built if check_in is None else CheckIn(built, check_in)
+    if check_in is not None and drawn is not None:
+        raise ParameterError("drawn", "left out with check-in", drawn)
+    if check_in is not None:
+        built = CheckIn(built, check_in)
+    if drawn is not None:
+        built = Subsampled(built, drawn)
+    return built if rounds is None else Repeated(built, rounds)
 
 
 def protocol(

@@ -3,6 +3,7 @@
 from shuffledp.curves.base import Curve
 from shuffledp.curves.closed_form import ClosedFormCurve
 from shuffledp.curves.gdp import GDPCurve
+from shuffledp.curves.order_table import OrderTable
 from shuffledp.curves.profile import ProfileCurve
 from shuffledp.curves.renyi import RenyiCurve
 from shuffledp.curves.tradeoff import TradeoffFunction
@@ -11,6 +12,7 @@ __all__ = [
     "ClosedFormCurve",
     "Curve",
     "GDPCurve",
+    "OrderTable",
     "ProfileCurve",
     "RenyiCurve",
     "TradeoffFunction",

@@ -28,3 +28,8 @@ class Enclosure:
     def middle(self) -> float:
         """The best guess."""
         return 0.5 * (self.lower + self.upper)
+
+    def narrowed(self, other: Enclosure) -> Enclosure:
+        """What both allow; this one alone where they contradict each other."""
+        lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
+        return Enclosure(lower, upper) if lower <= upper else self

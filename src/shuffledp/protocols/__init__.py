@@ -1,6 +1,7 @@
 """Protocols: what happens to the reports, and the questions one may ask about it."""
 
 from shuffledp.protocols.calibrate import Calibration, calibrate
+from shuffledp.protocols.gaussian import SigmaCalibration, calibrate_sigma, pair_values
 from shuffledp.protocols.personalized import Class, Guarantees, Personalized
 from shuffledp.protocols.published_budgets import published_budgets
 from shuffledp.protocols.refute import Refutal, refute
@@ -13,7 +14,10 @@ __all__ = [
     "Personalized",
     "Refutal",
     "Shuffled",
+    "SigmaCalibration",
     "calibrate",
+    "calibrate_sigma",
+    "pair_values",
     "published_budgets",
     "refute",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp import checks
-from shuffledp.bounds.laws import WorstDataset, dataset_curve, top_epsilon
+from shuffledp.bounds.laws import WorstDataset, dataset_curve
 from shuffledp.bounds.personalized import (
     epsilon_upper,
     personal_curve,
@@ -140,13 +140,6 @@ class Personalized:
         )
         self._labels = self.budgets[np.append(first[1:] - 1, self.n - 1)]
         self._grouped = self._strengths.size > _MOST_CLASSES
-        if budgets_visible and self._strengths.size > _MOST_VISIBLE:
-            raise ParameterError(
-                "budgets",
-                f"at most {_MOST_VISIBLE} distinct ones where they are visible: a budget no one"
-                " shares is not hidden at all, its owner keeps it as the guarantee",
-                int(self._strengths.size),
-            )
         if self._grouped and not family.groups:
             raise ParameterError(
                 "budgets", f"at most {_MOST_CLASSES} distinct ones for {family.name}", "more"
@@ -184,7 +177,7 @@ class Personalized:
 
     def _class_cuts(self) -> list[tuple[int, int]]:
         """Runs of distinct strengths that form a class."""
-        if not self._grouped or self.budgets_visible:
+        if not self._grouped or (self.budgets_visible and self._strengths.size <= _MOST_VISIBLE):
             return [(i, i) for i in range(self._strengths.size)]
         return _cuts(self._strengths, _GROUPS)
 
@@ -219,12 +212,10 @@ class Personalized:
         return Class(float(labels[high]), float(labels[low]), count, interval, applies)
 
     def _crowd(self, low: int, high: int) -> _Crowd:
-        """Everyone but the victim; visible budgets leave the victim's own class."""
+        """Everyone but the victim; visible budgets leave those of equal budget, if one class."""
         counts = self._counts.astype(np.int64)
         if self.budgets_visible:
-            mask = np.zeros_like(counts)
-            mask[low : high + 1] = counts[low : high + 1]
-            counts = mask
+            counts = np.where(np.arange(counts.size) == high, counts, 0)
         if low == high:
             counts = counts.copy()
             counts[low] -= 1
@@ -232,7 +223,12 @@ class Personalized:
         return _Crowd(self._strengths[keep], counts[keep])
 
     def _weights(self, reference: float, low: int, high: int) -> tuple[Array, NDArray[np.int64]]:
-        """gamma_i of the others still there, rounded down."""
+        """gamma_i of the others still there, rounded down.
+
+        Nobody is counted where budgets are visible and the class holds more than one.
+        """
+        if self.budgets_visible and low < high:
+            return np.zeros(1), np.zeros(1, dtype=np.int64)
         weak, strong = float(self._strengths[low]), float(self._strengths[high])
         if self._fine and not self.budgets_visible:
             starts = np.array([a for a, _ in self._fine])
@@ -302,7 +298,7 @@ class Personalized:
         if others.size <= 1 and counts.size and counts[0] > 0:
             scenes = self.family.datasets(strong, float(others[0]))
             n = int(counts[0]) + 1
-            top = top_epsilon(self.family.member(strong))
+            top = self.family.member(strong).eps0
             worst = WorstDataset([dataset_curve(scene, n, top) for scene in scenes])
             value = worst.epsilon(given) if quantity == "epsilon" else worst.delta(given)
             return value

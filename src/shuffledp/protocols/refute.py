@@ -10,7 +10,7 @@ from shuffledp.bounds import get_bound
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
 from shuffledp.protocols.shuffled import QUESTIONS, Shuffled
-from shuffledp.randomizers import Randomizer, Scene
+from shuffledp.randomizers import CheckIn, Randomizer, Scene
 from shuffledp.randomizers.catalogue import MECHANISMS, build
 
 _GRID = 17
@@ -89,7 +89,10 @@ def recompute(theorem_id: str) -> tuple[Value, Value]:
     given = {
         name: case.parameters[name] for name in (*needed, *optional) if name in case.parameters
     }
-    protocol = Shuffled(build(case.mechanism, given), int(case.parameters["n"]))
+    randomizer = build(case.mechanism, given)
+    if "check_in" in case.parameters:
+        randomizer = CheckIn(randomizer, case.parameters["check_in"])
+    protocol = Shuffled(randomizer, int(case.parameters["n"]))
     return protocol.bound(theorem_id, **question), protocol.bound(case.witness, **question)
 
 

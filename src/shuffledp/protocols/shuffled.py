@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from shuffledp import checks
 from shuffledp.bounds import Bound, all_bounds, get_bound
+from shuffledp.bounds.shuffle_gaussian import is_gaussian
 from shuffledp.curves import Curve, ProfileCurve
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Direction, Interval, Value
@@ -116,11 +117,11 @@ class Shuffled:
             if self.randomizer.delta0:
                 proven = ["stronger-clones-approximate", "feldman-2021-approximate"]
             leaked = ["dataset-3rr", "dataset-2rr"]
+        elif is_gaussian(self.randomizer):
+            proven = ["blanket", "gaussian-unshuffled", "gaussian-approximate"]
+            leaked = ["shuffle-gaussian", "shuffle-gaussian-one-round", "dataset"]
         else:
-            proven = (
-                ["blanket", "stronger-clones"] if self.randomizer.pair_proven else ["blanket-pair"]
-            )
-            leaked = ["dataset"]
+            proven, leaked = ["blanket", "stronger-clones"], ["dataset"]
         return [get_bound(i) for i in proven], [get_bound(i) for i in leaked]
 
     def survey(self, **question: float) -> tuple[list[Value], dict[str, str]]:

@@ -17,6 +17,7 @@ from shuffledp.randomizers.finite import (
     rappor,
 )
 from shuffledp.randomizers.ldp import LDP
+from shuffledp.randomizers.rounds import Repeated, Subsampled
 
 __all__ = [
     "KRR",
@@ -32,7 +33,9 @@ __all__ = [
     "OneBitMean",
     "Piecewise",
     "Randomizer",
+    "Repeated",
     "Scene",
+    "Subsampled",
     "SubsetSelection",
     "TruncatedLaplace",
     "UnaryEncoding",

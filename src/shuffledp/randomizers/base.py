@@ -30,7 +30,6 @@ class Randomizer(ABC):
     """
 
     pair_argument: ClassVar[str] = ""
-    pair_proven: ClassVar[bool] = True
     eps0: float
     """Pure local privacy budget, infinite if there is none."""
 

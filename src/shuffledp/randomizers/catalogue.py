@@ -35,7 +35,7 @@ MECHANISMS: dict[str, tuple[Callable[..., Randomizer], tuple[str, ...], tuple[st
     "laplace": (Laplace, ("eps0",), ()),
     "truncated-laplace": (TruncatedLaplace, ("eps0",), ()),
     "discrete-laplace": (DiscreteLaplace, ("eps0", "levels"), ()),
-    "gaussian": (Gaussian, ("sigma",), ("sensitivity",)),
+    "gaussian": (Gaussian, ("sigma",), ("sensitivity", "scalar")),
     "rappor": (rappor, ("eps0", "k"), ()),
     "oue": (optimised_unary, ("eps0", "k"), ()),
     "olh": (LocalHashing, ("eps0",), ("g", "k")),

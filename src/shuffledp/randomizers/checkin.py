@@ -42,10 +42,6 @@ class CheckIn(Randomizer):
         return self.randomizer.pair_argument
 
     @property
-    def pair_proven(self) -> bool:  # type: ignore[override]
-        return self.randomizer.pair_proven
-
-    @property
     def domain(self) -> tuple[float, float] | None:
         return self.randomizer.domain
 

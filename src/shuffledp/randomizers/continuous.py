@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, RegimeError
 from shuffledp.numerics.binomial import Array, U
 from shuffledp.randomizers.base import Randomizer, Scene
 from shuffledp.randomizers.outcomes import Outcomes
@@ -26,6 +26,8 @@ _DEFAULT_SHARES = (0.0, 0.5)
 _CELL = 0.02
 """Change of a log-likelihood ratio across a cell."""
 _MOST_CELLS = 4000
+_LEAST_SCALE = 0.05
+"""Deviation of normal noise, in lengths of the interval, below which ratios overflow."""
 
 
 def _cut(kinks: Sequence[float], rate: float) -> Array:
@@ -188,31 +190,38 @@ class DiscreteLaplace(AdditiveNoise):
 
 @dataclass(frozen=True)
 class Gaussian(AdditiveNoise):
-    """A value in an interval of length ``sensitivity`` plus normal noise of deviation ``sigma``.
+    """A value plus normal noise of deviation ``sigma``; values differ by at most ``sensitivity``.
 
-    There is no pure local budget. That the two ends of the interval are the worst pair is not
-    proven: results are labelled FIXED_PAIR.
+    For vectors clipped to a ball the sensitivity is its diameter: 2, the default, for the unit ball.
+    If values are numbers in an interval of that length, say ``scalar``: then the worst pair of
+    values is known, and a much better guarantee is proven. There is no pure local budget.
     """
 
     sigma: float
-    sensitivity: float = 1.0
+    sensitivity: float = 2.0
+    scalar: bool = False
     pair_argument: ClassVar[str] = (
-        "the victim at the two ends of the interval; not proven to be the worst pair"
+        "on a line the two ends are the worst pair (docs/proofs/gaussian_pair.md)"
     )
-    pair_proven: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", checks.positive("sigma", self.sigma))
         object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
-        if not 0.05 <= self.sigma / self.sensitivity <= 1e6:
-            raise ParameterError("sigma", "between 0.05 and 1e6 times the sensitivity", self.sigma)
+        if not 1e-4 <= self.sigma / self.sensitivity <= 1e6:
+            raise ParameterError("sigma", "between 1e-4 and 1e6 times the sensitivity", self.sigma)
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
         return math.inf
 
     def __str__(self) -> str:
-        return f"Gaussian noise, sigma = {self.sigma:g}, sensitivity {self.sensitivity:g}"
+        noise = f"Gaussian noise, sigma = {self.sigma:g}, sensitivity {self.sensitivity:g}"
+        return noise + (", on a line" if self.scalar else "")
+
+    def blankets(self) -> list[Scene]:
+        if not self.scalar:
+            raise RegimeError("blanket", "numbers in an interval (scalar=True)", str(self))
+        return super().blankets()
 
     @property
     def span(self) -> float:
@@ -220,8 +229,12 @@ class Gaussian(AdditiveNoise):
 
     def _outcomes(self, others: float | None) -> Outcomes:
         scale = self.sigma / self.sensitivity
+        if scale < _LEAST_SCALE:
+            if others is None:
+                raise RegimeError("blanket", "sigma >= 0.05 times the sensitivity", self.sigma)
+            scale = _LEAST_SCALE  # adding noise to each report is post-processing: it leaks less
         reach = 10.5 * scale
-        edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], 1.0 / scale**2)
+        edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], _gaussian_rate(scale))
 
         def masses(centre: Array | float) -> Array:
             inner = _normal_cells(edges, centre, scale)
@@ -252,6 +265,11 @@ class Gaussian(AdditiveNoise):
             (high[0], high[1]),
             precision=_cell_error(edges, scale),
         )
+
+
+def _gaussian_rate(scale: float) -> float:
+    """Slope of the log ratios, or more: cells shorter than the noise, too, as they add variance."""
+    return max(1.0 / scale**2, _CELL / (0.05 * scale))
 
 
 def _outer(edges: Array, centre: Array | float) -> list[tuple[float, float]]:

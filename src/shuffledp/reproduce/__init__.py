@@ -1,6 +1,6 @@
 """The papers' tables and figures, recomputed: one file per paper."""
 
-from shuffledp.reproduce import chen2024, hps2024, wang2023, wang2023_mixtures
+from shuffledp.reproduce import chen2024, hps2024, liew2023, wang2023, wang2023_mixtures
 from shuffledp.reproduce.result import Item, Result
 
 ITEMS: dict[str, Item] = {
@@ -31,6 +31,15 @@ ITEMS: dict[str, Item] = {
     ),
     "chen-2024-figure-3": Item(
         "Chen, Cao, Ge 2024, Figure 3: eps0 = 2 over order", chen2024.figure_3
+    ),
+    "liew-2023-table-1": Item(
+        "Liew, Takahashi 2023, Table 1: epsilon under composition", liew2023.table_1
+    ),
+    "liew-2023-figure-1a": Item(
+        "Liew, Takahashi 2023, Figure 1a: epsilon over compositions", liew2023.figure_1a
+    ),
+    "liew-2023-figure-1b": Item(
+        "Liew, Takahashi 2023, Figure 1b: privacy axis of shuffled check-in", liew2023.figure_1b
     ),
 }
 

@@ -1,0 +1,281 @@
+"""Shuffled Gaussian reports: everything about one pair of data sets, at every order.
+
+The pair (Liew, Takahashi): all other users hold the same value, the victim holds it too or one at
+distance ``sensitivity``. Symbols: h = (sensitivity / sigma)^2, X = exp(N(-h/2, h)), R the mean of
+the reports' likelihood ratios: M(D')/M(D) = R under M(D).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from shuffledp.bounds.laws import dataset_curve
+from shuffledp.bounds.theorem import Subject, Theorem, bound
+from shuffledp.curves import Curve, OrderTable, ProfileCurve
+from shuffledp.errors import ConversionError, ParameterError, RegimeError
+from shuffledp.labels import Direction, Status
+from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.few_reports import call, put, reachable
+from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
+from shuffledp.numerics.real_orders import excess
+from shuffledp.randomizers import CheckIn, Gaussian, Randomizer, Repeated, Scene, Subsampled
+from shuffledp.randomizers.outcomes import Outcomes
+
+MOST_ORDERS = 8192
+"""Conversions to (epsilon, delta) try integer orders up to this."""
+_MOST_ORDER = 20_000
+
+
+@dataclass(frozen=True)
+class GaussianPair:
+    """n users of a Gaussian randomizer, checked in or drawn, over some rounds."""
+
+    gaussian: Gaussian
+    n: int
+    check_in: float = 1.0
+    drawn: int | None = None
+    rounds: int = 1
+
+    @property
+    def h(self) -> float:
+        """Squared distance of the victim's values in units of sigma."""
+        return (self.gaussian.sensitivity / self.gaussian.sigma) ** 2
+
+    @property
+    def reports(self) -> int:
+        """Slots a round has, silent ones included."""
+        return self.n if self.drawn is None else self.drawn
+
+    @property
+    def participation(self) -> float:
+        """Probability that the victim reports in a round."""
+        return self.check_in if self.drawn is None else self.drawn / self.n
+
+    @property
+    def ratio(self) -> LognormalMean:
+        """R of one round."""
+        if self.drawn is None:
+            return LognormalMean(self.h, self.n, thin=self.check_in)
+        return LognormalMean(self.h, self.drawn, share=self.drawn / self.n)
+
+    def divergences(self, top: int) -> Array:
+        """Rényi divergences D(M(D')||M(D)) of orders 0..top (0 for orders 0 and 1)."""
+        return self.rounds * _forward(self.ratio, top)
+
+    def renyi(self, order: float) -> Enclosure:
+        """The larger of both directions."""
+        forward, reverse = self.forward(order), self.reverse(order)
+        return Enclosure(max(forward.lower, reverse), max(forward.upper, reverse))
+
+    def forward(self, order: float) -> Enclosure:
+        """D(M(D')||M(D)): the one that is largest in every case tried. One number where exact."""
+        if order > _MOST_ORDER:
+            raise ConversionError(f"Orders up to {_MOST_ORDER} are computed. Got {order:g}.")
+        below = math.floor(order)
+        if order == below:
+            value = self.rounds * float(_forward(self.ratio, _rounded_up(below))[below])
+            return Enclosure(value, value)
+        low, high = _between(self.ratio, order)
+        return Enclosure(self.rounds * low, self.rounds * high)
+
+    def reverse(self, order: float) -> float:
+        """D(M(D)||M(D')), any real order > 1."""
+        return self.rounds * _reverse(self.ratio, order)
+
+    def outcomes(self) -> Outcomes:
+        """The pair's outcomes per report: victim away against victim among the others."""
+        there = self.gaussian.datasets([0.0])[0].outcomes
+        away = replace(there.swapped(), second=there.base)
+        if there.low is not None and there.high is not None:  # second / base is 1 throughout
+            one = np.ones_like(there.base)
+            away = replace(away, low=(there.low[1], one), high=(there.high[1], one))
+        if self.check_in < 1.0:
+            return away.thinned(self.check_in)
+        return away if self.drawn is None else _mixed(away, self.participation)
+
+    def __str__(self) -> str:
+        distance = f"{self.gaussian.sensitivity:g}"
+        return f"all others share one value; the victim has it too, or one at distance {distance}"
+
+
+def _rounded_up(order: int) -> int:
+    """A power of two, so that neighbouring orders share a table."""
+    return int(max(64, 1 << (order - 1).bit_length())) if order <= 2048 else order
+
+
+@lru_cache(maxsize=64)
+def _forward(ratio: LognormalMean, top: int) -> Array:
+    orders = np.arange(2.0, top + 1.0)
+    result = np.zeros(top + 1)
+    moments = log1p_exp(ratio.log_excess_moments(top)[2:])
+    # no data set's reports reveal more shuffled than one by one
+    result[2:] = np.minimum(moments / (orders - 1.0), 0.5 * orders * ratio.h)
+    return result
+
+
+@lru_cache(maxsize=256)
+def _between(ratio: LognormalMean, order: float) -> tuple[float, float]:
+    """Both sides of one round's divergence at an order that is not an integer."""
+    top = 0.5 * order * ratio.h
+    if ratio.count == 1 and ratio.thin == ratio.share == 1.0:
+        return top, top
+    found = excess(ratio, order)
+    if found is not None:
+        low, high = (math.log1p(x) / (order - 1.0) for x in (found.lower, found.upper))
+        return min(low, top), min(high, top)
+    # (order - 1) D is convex in the order, D rises with it
+    below = math.floor(order)
+    table = _forward(ratio, _rounded_up(below + 1))
+    share = order - below
+    chord = (1.0 - share) * (below - 1.0) * table[below] + share * below * table[below + 1]
+    return float(table[below]), min(float(chord) / (order - 1.0), top)
+
+
+@lru_cache(maxsize=256)
+def _reverse(ratio: LognormalMean, order: float) -> float:
+    log_moment = float(log1p_exp(np.array(ratio.log_excess(1.0 - order))))
+    return min(log_moment / (order - 1.0), 0.5 * order * ratio.h)
+
+
+def _mixed(outcomes: Outcomes, share: float) -> Outcomes:
+    """Drawn with probability ``share``, else a further user of the others' value reports."""
+
+    def mix(first: Array, base: Array) -> Array:
+        return (1.0 - share) * base + share * first
+
+    one = np.ones_like(outcomes.base)
+    low, high = outcomes.low, outcomes.high
+    return replace(
+        outcomes,
+        first=mix(outcomes.first, outcomes.base),
+        low=low and (mix(low[0], one), one),
+        high=high and (mix(high[0], one), one),
+        precision=outcomes.precision + 1e-15,
+    )
+
+
+def is_gaussian(randomizer: Randomizer) -> bool:
+    """Whether the reports are Gaussian, checked in, drawn or repeated or not."""
+    while isinstance(randomizer, (Repeated, CheckIn, Subsampled)):
+        randomizer = randomizer.randomizer
+    return isinstance(randomizer, Gaussian)
+
+
+def gaussian_pair(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair:
+    """The pair a randomizer describes, or RegimeError."""
+    rounds, check_in, drawn = 1, 1.0, None
+    if isinstance(randomizer, Repeated):
+        rounds, randomizer = randomizer.rounds, randomizer.randomizer
+    if isinstance(randomizer, CheckIn):
+        check_in, randomizer = randomizer.rate, randomizer.randomizer
+    elif isinstance(randomizer, Subsampled):
+        drawn, randomizer = randomizer.m, randomizer.randomizer
+        if drawn > n:
+            raise ParameterError("m", f"at most n = {n}", drawn)
+    if not isinstance(randomizer, Gaussian):
+        raise RegimeError(theorem, "Gaussian reports, checked in or drawn", str(randomizer))
+    return GaussianPair(randomizer, n, check_in, drawn, rounds)
+
+
+@bound(
+    Theorem(
+        id="shuffle-gaussian",
+        citation="Liew, Takahashi 2023, Theorem 1; subsampling, check-in, all orders and delta our own",
+        statement="E[R^L], R the mean of n likelihood ratios, is L! n^-L times a coefficient of one power"
+        " series; delta(eps) = E(R - e^eps)+",
+        validity="the pair: all others share one value, the victim has it too or one at distance"
+        " `sensitivity`; delta and epsilon for one round",
+        status=Status.FIXED_PAIR,
+        direction=Direction.LOWER,
+        proof="proofs/shuffle_gaussian.md",
+        note="all others share one value, the victim has it too or one at distance `sensitivity`:"
+        " a lower bound for the worst case",
+    ),
+    about=Subject.LAW,
+)
+def shuffle_gaussian(randomizer: Randomizer, n: int) -> Curve:
+    """Exact Rényi divergences; delta(eps) by the engine, its certified lower end."""
+    pair = gaussian_pair("shuffle-gaussian", randomizer, n)
+    return pair_profile(pair) if pair.rounds == 1 else PairRenyi(pair)
+
+
+def pair_profile(pair: GaussianPair) -> ProfileCurve:
+    """delta(eps) of one round, both directions, certified."""
+    root = math.sqrt(pair.h)
+    top = min(0.5 * pair.h + 38.0 * root + 1.0, 690.0)
+    scene = Scene("at a distance or among the others", "all at one value", pair.outcomes())
+    curve = replace(
+        dataset_curve(scene, pair.reports, top), exact_renyi=lambda order: pair.renyi(order).lower
+    )
+    return _sharpened(curve, pair.ratio) if reachable(pair.ratio) else curve
+
+
+def _sharpened(curve: ProfileCurve, ratio: LognormalMean) -> ProfileCurve:
+    """The engine's enclosures, narrowed by quadrature where a few reports allow it."""
+    assert curve.reverse is not None
+    engine, engine_reverse = curve.forward, curve.reverse
+
+    def forward(epsilon: float, width: float) -> Enclosure:
+        return engine(epsilon, width).narrowed(call(ratio, math.exp(epsilon)))
+
+    def reverse(epsilon: float, width: float) -> Enclosure:
+        found, e = put(ratio, math.exp(-epsilon)), math.exp(epsilon)
+        return engine_reverse(epsilon, width).narrowed(Enclosure(e * found.lower, e * found.upper))
+
+    return replace(curve, forward=forward, reverse=reverse)
+
+
+@bound(
+    Theorem(
+        id="shuffle-gaussian-one-round",
+        citation="data processing",
+        statement="several rounds leak at least what one of them does",
+        validity="the pair of shuffle-gaussian; more than one round",
+        status=Status.FIXED_PAIR,
+        direction=Direction.LOWER,
+        proof="proofs/shuffle_gaussian.md",
+        note="the pair of shuffle-gaussian, all rounds but one ignored",
+    ),
+    about=Subject.LAW,
+)
+def one_round(randomizer: Randomizer, n: int) -> Curve:
+    """A lower bound for many rounds, however weak."""
+    pair = gaussian_pair("shuffle-gaussian-one-round", randomizer, n)
+    if pair.rounds == 1:
+        raise RegimeError("shuffle-gaussian-one-round", "more than one round", pair.rounds)
+    return pair_profile(replace(pair, rounds=1))
+
+
+@dataclass(frozen=True)
+class PairRenyi(Curve):
+    """Over several rounds only the Rényi divergences are exact."""
+
+    pair: GaussianPair
+    kind = "Rényi-only"
+
+    def renyi(self, order: float) -> float:
+        return self.pair.renyi(order).lower
+
+
+@bound(
+    Theorem(
+        id="shuffle-gaussian-rdp",
+        citation="Liew, Takahashi 2023, Theorem 1 with Lemmas 1 and 2; all orders and both directions our own",
+        statement="the pair's exact Rényi divergences, added over rounds and converted to (epsilon, delta)",
+        validity="the pair of shuffle-gaussian; integer orders up to 8192",
+        status=Status.FIXED_PAIR,
+        direction=Direction.UPPER,
+        proof="proofs/shuffle_gaussian.md",
+        note="for the pair of shuffle-gaussian only: no bound for other data sets",
+    ),
+    about=Subject.LAW,
+)
+def shuffle_gaussian_rdp(randomizer: Randomizer, n: int) -> OrderTable:
+    """The accountant of the paper without its limit on the orders."""
+    pair = gaussian_pair("shuffle-gaussian-rdp", randomizer, n)
+    return OrderTable(pair.divergences, MOST_ORDERS, exact=lambda order: pair.renyi(order).upper)

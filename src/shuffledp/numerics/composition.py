@@ -1,0 +1,49 @@
+"""Composition of (epsilon, delta) guarantees and of revealed participation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shuffledp.numerics.binomial import Array
+
+_TAIL = 1e-24
+"""Bounds the binomial mass left out below (Bernstein), charged to the result."""
+
+
+def binomial_window(n: int, p: float) -> tuple[Array, Array]:
+    """Counts and masses of Bin(n, p) outside of which less than _TAIL lies."""
+    if p >= 1.0:
+        return np.array([float(n)]), np.ones(1)
+    spread = math.sqrt(2.0 * 60.0 * n * p * (1.0 - p)) + 2.0 * 60.0
+    low, high = max(0, math.floor(n * p - spread)), min(n, math.ceil(n * p + spread))
+    k = np.arange(low, high + 1.0)
+    log_factorial = np.array([math.lgamma(x + 1.0) for x in k.tolist()])
+    other = np.array([math.lgamma(n - x + 1.0) for x in k.tolist()])
+    logs = math.lgamma(n + 1.0) - log_factorial - other + k * math.log(p)
+    return k, np.exp(logs + (n - k) * math.log1p(-p))
+
+
+def composed_epsilon(epsilon: float, rounds: int, delta: float) -> float:
+    """Smallest total epsilon of ``rounds`` epsilon-DP mechanisms at ``delta``, any such mechanisms.
+
+    The optimum of Kairouz, Oh, Viswanath 2015: that many randomized responses. The value returned
+    is certified from above up to rounding.
+    """
+    if not math.isfinite(epsilon):
+        return epsilon
+    k, mass = binomial_window(rounds, 1.0 / (1.0 + math.exp(-epsilon)))
+    loss = (2.0 * k - rounds) * epsilon
+
+    def spent(total: float) -> float:
+        gap = -np.expm1(np.minimum(total - loss, 0.0))
+        return float(mass @ gap) * (1.0 + 1e-9) + _TAIL
+
+    low, high = 0.0, rounds * epsilon
+    if spent(low) <= delta:
+        return 0.0
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if spent(middle) > delta else (low, middle)
+    return high

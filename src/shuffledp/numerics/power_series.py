@@ -1,0 +1,102 @@
+"""Powers of power series with positive coefficients, in logarithms.
+
+With a_0 = 1 the coefficients of b = a^n obey b_j = (1/j) sum_i (i(n+1) - j) a_i b_(j-i). Where
+a_1 = 0 all factors are >= 0 up to j = 2(n+1); beyond, the terms with a minus sign are watched and,
+where they take too much, the power is formed by repeated squaring, which has no minus signs at all.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shuffledp.numerics.binomial import Array
+
+_MOST_LOSS = 1e4
+"""Largest ratio of the sum of moduli to the sum itself, per coefficient, before squaring."""
+
+
+def log_power(log_a: Array, n: int) -> Array:
+    """ln of the coefficients of (sum a_i t^i)^n, a_0 = 1, as many as given."""
+    if n == 1:
+        return log_a.copy()
+    found = _by_recurrence(log_a, n)
+    return _by_squaring(log_a, n) if found is None else found
+
+
+def _by_recurrence(log_a: Array, n: int) -> Array | None:
+    """None where the minus signs would cost digits."""
+    size = len(log_a)
+    first = int(np.argmax(np.isfinite(log_a[1:]))) + 1 if size > 1 else 1
+    index = np.arange(float(size))
+    spread = index * (n + 1.0)
+    log_b = np.full(size, -np.inf)
+    log_b[0] = 0.0
+    backwards = log_b[::-1]  # a view
+    buffer = np.empty(size)
+    for j in range(first, size):
+        terms = buffer[: j + 1 - first]
+        np.add(log_a[first : j + 1], backwards[size - 1 - j + first : size], out=terms)
+        peak = float(terms.max())
+        if peak == -math.inf:
+            continue
+        terms -= peak
+        np.exp(terms, out=terms)
+        factors = spread[first : j + 1] - j
+        total = float(factors @ terms)
+        if factors[0] < 0.0:
+            loss = float(np.abs(factors) @ terms)
+            if not total * _MOST_LOSS > loss:
+                return None
+        log_b[j] = peak + math.log(total / j)
+    return log_b
+
+
+def _by_squaring(log_a: Array, n: int) -> Array:
+    result: Array | None = None
+    square = log_a
+    while True:
+        if n & 1:
+            result = square if result is None else log_product(result, square)
+        n >>= 1
+        if n == 0:
+            assert result is not None
+            return result
+        square = log_product(square, square)
+
+
+def log_product(log_a: Array, log_b: Array) -> Array:
+    """ln of the coefficients of a product of two series, as many as given."""
+    size = len(log_a)
+    result = np.full(size, -np.inf)
+    for j in range(size):
+        if log_a is log_b:  # each pair once
+            half = (j + 1) // 2
+            terms = log_a[:half] + log_a[j : j - half : -1]
+            middle = 2.0 * log_a[j // 2] if j % 2 == 0 else -math.inf
+        else:
+            terms, middle = log_a[: j + 1] + log_b[j::-1], -math.inf
+        peak = max(float(terms.max(initial=-math.inf)), middle)
+        if peak == -math.inf:
+            continue
+        total = float(np.exp(terms - peak).sum())
+        if log_a is log_b:
+            total = 2.0 * total + math.exp(middle - peak)
+        result[j] = peak + math.log(total)
+    return result
+
+
+def log_binomial_sums(log_moments: Array, first: int = 2) -> Array:
+    """ln of sum over k >= first of C(L, k) m_k for L = 0, ..., len - 1; every m_k >= 0."""
+    size = len(log_moments)
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, size)))])
+    scaled = log_moments - factorials
+    result = np.full(size, -np.inf)
+    for order in range(first, size):
+        terms = scaled[first : order + 1] - factorials[order - first :: -1]
+        peak = float(terms.max())
+        if peak > -math.inf:
+            total = float(np.exp(terms - peak).sum())
+            result[order] = peak + math.log(total) + factorials[order]
+    return result

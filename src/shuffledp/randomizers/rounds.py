@@ -1,0 +1,74 @@
+"""A fixed number of users drawn each round, and many rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shuffledp import checks
+from shuffledp.errors import ConversionError, ParameterError
+from shuffledp.randomizers.base import Randomizer, Scene
+
+
+@dataclass(frozen=True)
+class _Wrapper(Randomizer):
+    """Delegates what does not change; data sets depend on n, so theorems handle these by name."""
+
+    randomizer: Randomizer
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.randomizer, Randomizer):
+            raise ParameterError(
+                "randomizer", "a randomizer such as Gaussian(sigma=5.0)", self.randomizer
+            )
+
+    @property
+    def eps0(self) -> float:  # type: ignore[override]
+        return self.randomizer.eps0
+
+    @property
+    def pair_argument(self) -> str:  # type: ignore[override]
+        return self.randomizer.pair_argument
+
+    @property
+    def domain(self) -> tuple[float, float] | None:
+        return self.randomizer.domain
+
+    def blankets(self) -> list[Scene]:
+        raise ConversionError(f"No blanket is computed for {self}.")
+
+    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+        raise ConversionError(f"No list of data sets is kept for {self}.")
+
+
+@dataclass(frozen=True)
+class Subsampled(_Wrapper):
+    """Each round ``m`` of the n users, drawn without replacement by somebody trusted, report.
+
+    Who was drawn stays secret; m and n are public.
+    """
+
+    m: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "m", checks.count("m", self.m))
+
+    def __str__(self) -> str:
+        return f"{self.randomizer}, {self.m:,} users drawn"
+
+
+@dataclass(frozen=True)
+class Repeated(_Wrapper):
+    """The same users report in each of ``rounds`` rounds, adaptively, with fresh randomness."""
+
+    rounds: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.randomizer, Repeated):
+            raise ParameterError("randomizer", "not repeated already", str(self.randomizer))
+        object.__setattr__(self, "rounds", checks.count("rounds", self.rounds))
+
+    def __str__(self) -> str:
+        return f"{self.randomizer}, {self.rounds:,} rounds"

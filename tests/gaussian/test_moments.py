@@ -1,0 +1,201 @@
+"""Rényi divergences of the pair against partitions, integration and closed forms."""
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shuffledp import (
+    CheckIn,
+    ConversionError,
+    Gaussian,
+    ParameterError,
+    Repeated,
+    Shuffled,
+    Subsampled,
+)
+from shuffledp.bounds.shuffle_gaussian import GaussianPair, gaussian_pair
+from shuffledp.numerics.central_moments import log_central_moments
+from shuffledp.numerics.lognormal_mean import LognormalMean
+from shuffledp.numerics.power_series import _by_recurrence, _by_squaring
+from shuffledp.numerics.real_orders import excess
+from tests.gaussian.oracles import divergence, excess_by_integration
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.3, 1.0, 9.48, 1e3, 1e6])
+def test_central_moments_have_all_their_digits(scale: float) -> None:
+    h = scale**-2
+    found = log_central_moments(h, 60)
+    with mp.workdps(2000):
+        for k in (2, 3, 4, 7, 20, 41, 60):
+            exact = mp.fsum(
+                (-1) ** (k - j) * mp.binomial(k, j) * mp.exp(mp.mpf(h) * j * (j - 1) / 2)
+                for j in range(k + 1)
+            )
+            assert exact > 0
+            assert float(found[k]) == pytest.approx(float(mp.log(exact)), rel=1e-14, abs=2e-14)
+
+
+def test_cumulants_are_connected_graphs() -> None:
+    """An independent route: cumulants by the recurrence over connected graphs, n = 7, h = 0.3."""
+    h, n, top = 0.3, 7, 12
+    kappa = [mp.mpf(0), mp.mpf(1)]
+    for k in range(2, top + 1):
+        kappa.append(
+            mp.fsum(
+                mp.binomial(k - 2, j - 1) * mp.expm1(mp.mpf(h) * j) * kappa[j] * kappa[k - j]
+                for j in range(1, k)
+            )
+        )
+    moments = [mp.mpf(1)]  # of the mean: cumulants n^(1-k) kappa_k
+    for k in range(1, top + 1):
+        moments.append(
+            mp.fsum(
+                mp.binomial(k - 1, j - 1) * kappa[j] * mp.mpf(n) ** (1 - j) * moments[k - j]
+                for j in range(1, k + 1)
+            )
+        )
+    found = LognormalMean(h, n).log_excess_moments(top)
+    for k in range(2, top + 1):
+        assert float(found[k]) == pytest.approx(float(mp.log(moments[k] - 1)), rel=1e-13)
+
+
+@pytest.mark.parametrize(("thin", "share"), [(1.0, 1.0), (0.1, 1.0), (1.0, 0.25)])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 60_000])
+@pytest.mark.parametrize("h", [1.0, 9.48**-2, 1e-6])
+def test_against_partitions(h: float, n: int, thin: float, share: float) -> None:
+    found = LognormalMean(h, n, thin, share).log_excess_moments(30)
+    for order in (2, 3, 8, 17, 30):
+        exact = divergence(order, n, h, thin, share)
+        ours = float(
+            np.logaddexp(0.0, found[order]) if found[order] > -1 else np.log1p(np.exp(found[order]))
+        )
+        assert ours / (order - 1) == pytest.approx(exact, rel=1e-9)
+
+
+@settings(max_examples=60)
+@given(
+    st.floats(-8.0, 3.0).map(lambda x: 10.0**x),
+    st.integers(1, 10**9),
+    st.integers(2, 12),
+    st.floats(0.01, 1.0),
+)
+def test_any_setting_against_partitions(h: float, n: int, order: int, thin: float) -> None:
+    pair = GaussianPair(Gaussian(h**-0.5, 1.0), n, check_in=thin)
+    assert pair.forward(order).upper == pytest.approx(divergence(order, n, pair.h, thin), rel=1e-9)
+
+
+def test_tiny_values_keep_their_digits() -> None:
+    value = GaussianPair(Gaussian(9.48, 1.0), 10**9).forward(2.0).upper
+    assert value == pytest.approx(math.expm1(9.48**-2) / 1e9, rel=1e-12)
+    assert value < 2e-11
+
+
+@pytest.mark.parametrize(("thin", "share"), [(1.0, 1.0), (0.3, 1.0), (1.0, 0.3)])
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("order", [1.5, 2.0, 3.5, 6.0])
+def test_reverse_direction_against_integration(
+    n: int, order: float, thin: float, share: float
+) -> None:
+    ratio = LognormalMean(1.0, n, thin, share)
+    exact = excess_by_integration(1.0 - order, 1.0, n, thin, share)
+    assert math.exp(ratio.log_excess(1.0 - order)) == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("h", [1e-12, 1e-4, 0.04, 1.0, 10.0, 400.0, 1e6])
+@pytest.mark.parametrize("order", [1.01, 1.5, 1.999, 2.0, 3.5, 30.0, 1e4])
+def test_one_user_is_the_gaussian_mechanism_in_both_directions(h: float, order: float) -> None:
+    pair = GaussianPair(Gaussian(h**-0.5, 1.0), 1)
+    assert pair.reverse(order) == pytest.approx(0.5 * order * pair.h, rel=1e-9)
+    assert pair.forward(order).lower == pytest.approx(0.5 * order * pair.h, rel=1e-9)
+    assert pair.forward(order).upper == pytest.approx(0.5 * order * pair.h, rel=1e-9)
+
+
+@pytest.mark.parametrize(("thin", "share"), [(1.0, 1.0), (0.3, 1.0), (1.0, 0.3)])
+@pytest.mark.parametrize(("h", "n"), [(1.0, 2), (1.0, 3), (0.01, 2), (1e-6, 3)])
+@pytest.mark.parametrize("order", [1.3, 2.5, 3.7, 6.1])
+def test_real_orders_against_integration(
+    order: float, h: float, n: int, thin: float, share: float
+) -> None:
+    found = excess(LognormalMean(h, n, thin, share), order)
+    assert found is not None
+    exact = excess_by_integration(order, h, n, thin, share)
+    assert found.lower == pytest.approx(exact, rel=3e-9)
+    assert found.upper == pytest.approx(exact, rel=3e-9)
+
+
+@pytest.mark.parametrize("h", [1e-8, 0.01, 1.0, 100.0])
+@pytest.mark.parametrize("n", [2, 50, 60_000, 10**9])
+@pytest.mark.parametrize("order", [1.001, 2.5, 7.3, 40.9, 1000.5])
+def test_real_orders_lie_between_their_neighbours(order: float, n: int, h: float) -> None:
+    pair = GaussianPair(Gaussian(h**-0.5, 1.0), n)
+    found = pair.forward(order)
+    below, above = math.floor(order), math.ceil(order)
+    low = pair.forward(below).lower if below > 1 else 0.0
+    assert low * (1 - 1e-9) <= found.lower <= found.upper
+    assert found.upper <= pair.forward(above).upper * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.2])
+def test_falls_with_n_and_stays_below_the_unshuffled(rate: float) -> None:
+    """Conjecture 1, and Corollary 1."""
+    tables = [
+        GaussianPair(Gaussian(1.5, 1.0), n, check_in=rate).divergences(40)[2:]
+        for n in (1, 2, 3, 5, 10, 100, 10**4, 10**8)
+    ]
+    for more, fewer in zip(tables[1:], tables[:-1], strict=True):
+        assert np.all(more < fewer)
+    assert np.all(tables[0] <= 0.5 * np.arange(2, 41) / 1.5**2 * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1e6])
+@pytest.mark.parametrize("n", [1, 3, 1000, 10**9])
+def test_extreme_noise_and_orders(sigma: float, n: int) -> None:
+    for randomizer in (
+        Gaussian(sigma, 1.0),
+        CheckIn(Gaussian(sigma, 1.0), 0.1),
+        Subsampled(Gaussian(sigma, 1.0), 1),
+    ):
+        pair = gaussian_pair("shuffle-gaussian", randomizer, n)
+        top = 10_000 if n == 10**9 else 500
+        table = pair.divergences(top)[2:]
+        assert np.all(np.isfinite(table))
+        assert np.all(table > 0.0)
+        assert np.all(np.diff(table) >= -1e-9 * table[1:])
+        assert np.all(table <= 0.5 * np.arange(2.0, top + 1.0) / sigma**2 * (1 + 1e-12))
+        assert 0.0 < pair.reverse(1e4) <= 0.5e4 / sigma**2 * (1 + 1e-12)
+
+
+def test_recurrence_and_squaring_agree() -> None:
+    h, n = 0.01, 9
+    size = 61
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, size)))])
+    series = log_central_moments(h, size - 1) - factorials
+    one, other = _by_recurrence(series, n), _by_squaring(series, n)
+    assert one is not None
+    np.testing.assert_allclose(one[2:], other[2:], rtol=1e-11)
+
+
+def test_more_orders_than_users_by_squaring() -> None:
+    h, n = 1e-9, 3
+    table = GaussianPair(Gaussian(h**-0.5, 1.0), n).divergences(2000)
+    assert table[2000] == pytest.approx(2000 * h / (2 * n), rel=1e-3)
+
+
+def test_rounds_add_up() -> None:
+    one = gaussian_pair("x", CheckIn(Gaussian(2.0, 1.0), 0.3), 50)
+    many = gaussian_pair("x", Repeated(CheckIn(Gaussian(2.0, 1.0), 0.3), 17), 50)
+    for order in (1.5, 2.0, 9.0):
+        assert many.renyi(order).upper == pytest.approx(17 * one.renyi(order).upper, rel=1e-13)
+
+
+def test_refusals() -> None:
+    with pytest.raises(ParameterError):
+        Repeated(Repeated(Gaussian(1.0), 2), 3)
+    with pytest.raises(ParameterError, match="at most n"):
+        Shuffled(Subsampled(Gaussian(1.0), 5), 4).bound("shuffle-gaussian", order=2)
+    with pytest.raises(ConversionError):
+        GaussianPair(Gaussian(1.0), 4).forward(1e6)
