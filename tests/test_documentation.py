@@ -32,5 +32,6 @@ def test_python_examples(page: Path) -> None:
 @pytest.mark.parametrize("command", sorted(set(COMMANDS)))
 def test_console_examples(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "users.csv").write_text("eps\n" + "0.5\n" * 60 + "1.5\n" * 40)
     result = CliRunner().invoke(main, shlex.split(command)[1:])
     assert result.exit_code == 0, result.output

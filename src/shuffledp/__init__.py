@@ -11,11 +11,13 @@ from shuffledp.errors import (
 from shuffledp.labels import Direction, Interval, Status, Value
 from shuffledp.protocols import (
     Calibration,
+    Personalized,
     Refutal,
     Shuffled,
     SigmaCalibration,
     calibrate,
     calibrate_sigma,
+    published_budgets,
     refute,
 )
 from shuffledp.randomizers import (
@@ -39,6 +41,12 @@ from shuffledp.randomizers import (
     optimised_unary,
     rappor,
 )
+from shuffledp.randomizers.families import (
+    ChannelFamily,
+    GaussianFamily,
+    KRRFamily,
+    LaplaceFamily,
+)
 
 __version__ = "0.1.0"
 
@@ -48,18 +56,23 @@ __all__ = [
     "BinaryRR",
     "Calibration",
     "Channel",
+    "ChannelFamily",
     "CheckIn",
     "ConversionError",
     "Direction",
     "DiscreteLaplace",
     "Gaussian",
+    "GaussianFamily",
     "HadamardResponse",
     "Interval",
+    "KRRFamily",
     "Laplace",
+    "LaplaceFamily",
     "LocalHashing",
     "MissingExtraError",
     "OneBitMean",
     "ParameterError",
+    "Personalized",
     "Piecewise",
     "Refutal",
     "RegimeError",
@@ -77,6 +90,7 @@ __all__ = [
     "calibrate",
     "calibrate_sigma",
     "optimised_unary",
+    "published_budgets",
     "rappor",
     "refute",
 ]

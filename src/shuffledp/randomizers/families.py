@@ -217,7 +217,7 @@ class GaussianFamily(Family):
         return math.inf
 
     def member(self, strength: float) -> Randomizer:
-        return Gaussian(sigma=1.0 / strength)
+        return Gaussian(1.0 / strength, 1.0, scalar=True)
 
     def references(self, strength: float, others: Array) -> list[float]:
         below = others[others < strength]
