@@ -26,6 +26,8 @@ bench: $(VENV)/.ready
 	$(BIN)/python bench/accounting.py
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/tradeoff.py
+	$(BIN)/python bench/gaussian.py
+	$(BIN)/python bench/personalized.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

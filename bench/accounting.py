@@ -11,26 +11,14 @@ from __future__ import annotations
 import json
 import math
 import sys
-import time
-from collections.abc import Callable
 
 import numpy as np
+from clock import seconds
 from scipy.special import betainc
 from scipy.stats import binom
 
 from shuffledp import LDP, Shuffled
 from shuffledp.bounds.clones import stronger_clones
-
-
-def seconds(task: Callable[[], object], at_least: float = 0.3) -> float:
-    """Median time of one call, over enough repetitions to matter."""
-    task()
-    times: list[float] = []
-    while sum(times) < at_least or len(times) < 3:
-        start = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - start)
-    return sorted(times)[len(times) // 2]
 
 
 def plain_sum(eps0: float, n: int, epsilon: float) -> float:

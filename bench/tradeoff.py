@@ -10,24 +10,12 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable
 
 import numpy as np
+from clock import seconds
 
 from shuffledp.bounds.initialisation import clipped_linear
 from shuffledp.curves.tradeoff import Gaussian, TradeoffFunction, compose
-
-
-def seconds(task: Callable[[], object], at_least: float = 0.3) -> float:
-    """Median time of one call, over enough repetitions to matter."""
-    task()
-    times: list[float] = []
-    while sum(times) < at_least or len(times) < 3:
-        start = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - start)
-    return sorted(times)[len(times) // 2]
 
 
 def main() -> None:
