@@ -95,7 +95,7 @@ def test_tiny_values_keep_their_digits() -> None:
 
 
 @pytest.mark.parametrize(("thin", "share"), [(1.0, 1.0), (0.3, 1.0), (1.0, 0.3)])
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("order", [1.5, 2.0, 3.5, 6.0])
 def test_reverse_direction_against_integration(
     n: int, order: float, thin: float, share: float
@@ -115,7 +115,10 @@ def test_one_user_is_the_gaussian_mechanism_in_both_directions(h: float, order: 
 
 
 @pytest.mark.parametrize(("thin", "share"), [(1.0, 1.0), (0.3, 1.0), (1.0, 0.3)])
-@pytest.mark.parametrize(("h", "n"), [(1.0, 2), (1.0, 3), (0.01, 2), (1e-6, 3)])
+@pytest.mark.parametrize(
+    ("h", "n"),
+    [(1.0, 2), (0.01, 2), *(pytest.param(h, 3, marks=pytest.mark.slow) for h in (1.0, 1e-6))],
+)
 @pytest.mark.parametrize("order", [1.3, 2.5, 3.7, 6.1])
 def test_real_orders_against_integration(
     order: float, h: float, n: int, thin: float, share: float

@@ -47,8 +47,9 @@ def blanket_curve(randomizer: Randomizer, n: int) -> ProfileCurve:
 
 def _guess(outcomes: Outcomes, n: int) -> Callable[[float], float]:
     """Where epsilon(delta) is about to be, by the central limit theorem."""
-    ratio = (outcomes.first - outcomes.second) / outcomes.base
-    mu = math.sqrt(min(float(outcomes.base @ (ratio * ratio)) / n, 1e4))
+    difference = outcomes.first - outcomes.second
+    ratio = np.clip(difference / outcomes.base, -1e100, 1e100)
+    mu = math.sqrt(min(float(difference @ ratio) / n, 1e4))
     return lambda delta: GDPCurve(mu).epsilon(delta) if mu > 0.0 else 0.0
 
 

@@ -23,8 +23,10 @@ from shuffledp.numerics.power_series import log_power
 _MOST_TERMS = 64
 _MOST_POWER = 64
 _CLOSE = 1e-11
-_STEP = 0.2
-"""In ln t: the integrand is analytic in a strip, the trapezoidal error below e^-40."""
+_MOST_EXPONENT = 100.0
+"""Beyond, the range of ln t would be very long; R is then as good as one report's ratio."""
+_STEP = 0.3
+"""In ln t: the integrand is analytic in a strip, the trapezoidal error below e^-30."""
 _DEPTH = 42.0
 _ROUNDING = 1e-11
 
@@ -34,7 +36,7 @@ def excess(ratio: LognormalMean, order: float) -> Enclosure | None:
     found = _series(ratio, order)
     if found is not None:
         return found
-    if order + 1.5 > _MOST_POWER:
+    if order + 1.5 > _MOST_POWER or order * ratio.h > _MOST_EXPONENT:
         return None
     log_moment = _quadrature(ratio, order)
     if not 0.0 < log_moment < 700.0:
