@@ -51,7 +51,7 @@ def unit(name: str, value: object) -> float:
 
 def order(name: str, value: object) -> float:
     """A Rényi order."""
-    return real(name, value, "a finite number > 1", 1.0, math.inf)
+    return real(name, value, "a number > 1 and < 1e9", 1.0, 1e9)
 
 
 def count(name: str, value: object) -> int:

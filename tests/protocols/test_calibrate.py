@@ -97,3 +97,11 @@ def test_bad_calls(arguments, parameter: str) -> None:
 def test_needs_a_randomizer_class(randomizer) -> None:
     with pytest.raises(ParameterError, match="randomizer"):
         calibrate(randomizer, epsilon=0.5, delta=1e-6, n=10)
+
+
+@pytest.mark.parametrize("delta0", [1e-10, 1e-14])
+def test_fewest_users_although_the_bound_rises_again(delta0: float) -> None:
+    """With delta0 > 0 more users can worsen the bound: the smallest n is found all the same."""
+    found = calibrate(LDP, eps0=2.0, epsilon=0.2, delta=1e-6, delta0=delta0)
+    assert 3000 < found.value < 4000
+    assert found.achieved.upper <= 1e-6

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from shuffledp.cli.options import Count, json_option, mechanism_options, print_json, randomizer
+from shuffledp.errors import ParameterError
 from shuffledp.protocols import calibrate as find
 from shuffledp.protocols import calibrate_sigma
 
@@ -27,6 +28,9 @@ def calibrate(
     if mechanism["mechanism"] == "gaussian":
         _sigma(n, epsilon, delta, as_json, **mechanism)
         return
+
+    if mechanism["mechanism"] == "channel":
+        raise ParameterError("mechanism", "one with a budget eps0, or gaussian", "channel")
 
     def family(eps0: float) -> Any:
         return randomizer(eps0=eps0, **mechanism)

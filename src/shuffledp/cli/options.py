@@ -14,6 +14,7 @@ from shuffledp.protocols import Shuffled
 from shuffledp.protocols.shuffled import QUESTIONS
 from shuffledp.randomizers import CheckIn, Randomizer, Repeated, Subsampled
 from shuffledp.randomizers.catalogue import MECHANISMS, build
+from shuffledp.reports.files import check_picture
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -99,7 +100,9 @@ def question_options(command: F) -> F:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 plot_option = click.option(
-    "--plot", type=click.Path(dir_okay=False), help="Also write a picture to this file."
+    "--plot",
+    callback=lambda _context, _option, path: path and str(check_picture(path)),
+    help="Also write a picture to this file (.png, .pdf or .svg).",
 )
 
 
@@ -126,7 +129,7 @@ def protocol(
 ) -> Shuffled:
     """The protocol the options describe."""
     if n is None:
-        raise ParameterError("n", "given", None)
+        raise ParameterError("n", "given (--n)", None)
     return Shuffled(randomizer(**mechanism), n, colluders or 0, minimum_batch)
 
 

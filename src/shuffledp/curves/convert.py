@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
+from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
 from shuffledp.numerics.logs import log1p_exp
 from shuffledp.numerics.search import peak
 
@@ -80,18 +80,35 @@ def renyi_from_profile(
     if top > _STEEPEST and not lower:
         return top
     nodes = _nodes(first, min(top, _STEEPEST))
-    points = np.expm1(nodes)
     total = -math.inf
     for profile, exponent in ((first, order - 2.0), (second, -order - 1.0)):
-        values = [profile(x, FINE) for x in nodes]
-        for i in range(len(nodes) - 1):
-            ends = (values[i].upper, values[i + 1].upper)
-            if lower:
-                ends = (values[i + 1].lower, values[i + 1].lower)
-            piece = _log_chord(points[i], points[i + 1], *ends, exponent, lower)
-            total = float(np.logaddexp(total, piece))
+        total = float(np.logaddexp(total, _log_integral(profile, nodes, exponent, lower)))
     log_moment = total + math.log(order * (order - 1.0)) + (-1e-9 if lower else 1e-9)
     return min(log1p_exp(log_moment) / (order - 1.0), top)
+
+
+def _log_integral(profile: Profile, nodes: list[float], exponent: float, lower: bool) -> float:
+    """ln of the integral of t^exponent times the profile, from one side.
+
+    Once the profile is so small that all the rest is at most 1e-9 of the integral, its last value
+    (or 0) stands for the rest: evaluations deep in the tail are the dear ones.
+    """
+    end = nodes[-1]
+    total = -math.inf
+    value = profile(nodes[0], SEARCH)
+    for i in range(len(nodes) - 1):
+        a, b = math.expm1(nodes[i]), math.expm1(nodes[i + 1])
+        rest = math.log(max(value.upper, 1e-300)) + max(exponent, 0.0) * end + end
+        if rest < total - 21.0:
+            held = 0.0 if lower else value.upper
+            return float(
+                np.logaddexp(total, _log_chord(a, math.expm1(end), held, held, exponent, lower))
+            )
+        following = profile(nodes[i + 1], SEARCH)
+        ends = (following.lower,) * 2 if lower else (value.upper, following.upper)
+        total = float(np.logaddexp(total, _log_chord(a, b, *ends, exponent, lower)))
+        value = following
+    return total
 
 
 def _nodes(profile: Profile, top: float) -> list[float]:

@@ -79,7 +79,7 @@ def read_budgets(path: str | Path, column: str) -> Array:
                 if not cells:
                     continue
                 values.append(_budget(cells[place].strip() if place < len(cells) else "", row))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ParameterError("budgets", "a readable CSV file", str(path)) from error
     if not values:
         raise ParameterError("budgets", "a CSV file with at least one user", "a header only")

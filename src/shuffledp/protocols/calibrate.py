@@ -126,13 +126,22 @@ def _bisect(holds: Callable[[float], bool], low: float, high: float, tolerance: 
     return low
 
 
+def _first_enough(holds: Callable[[int, float], bool], epsilon: float) -> tuple[int, int]:
+    """Neighbouring sizes of a growing series: too few users, and enough."""
+    for width in (QUICK, FINE):
+        low, high = 0, 1
+        while not holds(high, width):
+            if high == _MOST_USERS:
+                break
+            low, high = high, min(high + max(1, high // 2), _MOST_USERS)
+        else:
+            return low, high
+    raise ParameterError("epsilon", f"reachable with n <= {_MOST_USERS:g} users", epsilon)
+
+
 def _fewest_users(holds: Callable[[int, float], bool], epsilon: float) -> int:
-    """Smallest n certified; delta falls with n."""
-    if not holds(_MOST_USERS, FINE):
-        raise ParameterError("epsilon", f"reachable with n <= {_MOST_USERS:g} users", epsilon)
-    low, high = 0, 1
-    while high < _MOST_USERS and not holds(high, QUICK):
-        low, high = high, min(4 * high, _MOST_USERS)
+    """Smallest n certified. delta falls with n, though with delta0 > 0 its bound rises again."""
+    low, high = _first_enough(holds, epsilon)
     while high - low > max(1, high // 1000):
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle, QUICK) else (middle, high)

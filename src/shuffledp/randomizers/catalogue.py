@@ -67,7 +67,7 @@ def read_channel(path: str | Path) -> Array:
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ParameterError("channel", "a readable CSV file", str(path)) from error
     matrix = []
     for i, row in enumerate(rows, start=1):

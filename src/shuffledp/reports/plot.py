@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import math
-import os
-import tempfile
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shuffledp.errors import MissingExtraError, ParameterError
+from shuffledp.errors import MissingExtraError
 from shuffledp.labels import Interval, Value
 from shuffledp.protocols import Shuffled
 from shuffledp.randomizers import LDP
+from shuffledp.reports.files import check_picture, write_whole
 from shuffledp.reports.text import NAMES
 
 if TYPE_CHECKING:
@@ -39,27 +39,17 @@ def new_figure(columns: int = 1, width: float = 6.4, height: float = 4.4) -> tup
     return figure, figure.subplots(1, columns)
 
 
+def rendered(figure: Figure, ending: str) -> bytes:
+    """The picture as the content of a file with that ending."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=150, format=ending.lstrip(".").lower())
+    return buffer.getvalue()
+
+
 def save_figure(figure: Figure, path: str | Path) -> None:
     """Write the picture whole or not at all."""
-    target = Path(path)
-    if target.suffix.lower() not in {".png", ".pdf", ".svg"}:
-        raise ParameterError("plot", "a .png, .pdf or .svg file", str(path))
-    if not target.parent.is_dir():
-        raise ParameterError("plot", "in an existing folder", str(path))
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, suffix=target.suffix)
-    except OSError as error:
-        raise ParameterError("plot", "in a folder that can be written", str(path)) from error
-    os.close(handle)
-    try:
-        figure.savefig(name, dpi=150)
-        os.replace(name, target)
-    except OSError as error:
-        os.unlink(name)
-        raise ParameterError("plot", "a file that can be written", str(path)) from error
-    except BaseException:
-        os.unlink(name)
-        raise
+    target = check_picture(path)
+    write_whole("plot", target, rendered(figure, target.suffix))
 
 
 def save_account(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.errors import ParameterError
-from shuffledp.reports.plot import new_figure, save_figure
+from shuffledp.reports.files import write_whole
+from shuffledp.reports.plot import new_figure, rendered
 
 Row = tuple[object, ...]
 
@@ -32,22 +34,27 @@ class Result:
         }
 
     def save(self, folder: Path, name: str) -> list[str]:
-        """Write name.csv, name.json and name.png."""
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ParameterError("out", "a folder that can be made", str(folder)) from error
-        with (folder / f"{name}.csv").open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(self.columns)
-            writer.writerows(self.rows)
-        (folder / f"{name}.json").write_text(json.dumps(self.to_dict(), indent=2) + "\n")
+        """Write name.csv, name.json and name.png, once all three are ready."""
         figure, axes = new_figure()
         self.draw(axes)
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8)
-        save_figure(figure, folder / f"{name}.png")
-        return [str(folder / f"{name}.{ending}") for ending in ("csv", "json", "png")]
+        table = io.StringIO(newline="")
+        writer = csv.writer(table)
+        writer.writerow(self.columns)
+        writer.writerows(self.rows)
+        contents = {
+            "csv": table.getvalue().encode(),
+            "json": (json.dumps(self.to_dict(), indent=2) + "\n").encode(),
+            "png": rendered(figure, "png"),
+        }
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ParameterError("out", "a folder that can be made", str(folder)) from error
+        for ending, content in contents.items():
+            write_whole("out", folder / f"{name}.{ending}", content)
+        return [str(folder / f"{name}.{ending}") for ending in contents]
 
 
 @dataclass(frozen=True)
