@@ -27,6 +27,8 @@ from shuffledp.randomizers import LDP, Laplace, Randomizer
 
 PROGRAM_RANGE = 0.1
 """The clipping bound C in the authors' program; their result depends on this unit."""
+_LARGEST = 300.0
+"""Budgets beyond this underflow in the published formulas."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +154,7 @@ def gaussian_hps(eps: Array, counts: NDArray[np.int64], delta: float, program: b
 
 def gdp_ccc(eps: Array, counts: NDArray[np.int64], delta0: float = 0.0) -> GDPCurve:
     """CCC: mu = sqrt(2 / (sum (1-delta_i)/(1+e^eps_i) - max)), asymptotic."""
-    terms = (1.0 - delta0) / (1.0 + np.exp(eps))
+    terms = (1.0 - delta0) / (1.0 + np.exp(np.minimum(eps, 700.0)))
     total = float(terms @ counts) - float(terms.max())
     if total <= 0.0:
         raise RegimeError("ccc-personal", "at least two users", f"n = {int(counts.sum())}")
@@ -167,7 +169,7 @@ def lzx_clones(eps: Array, counts: NDArray[np.int64]) -> Clones:
     p = 0.5 * (kernel @ share)
     left = counts.copy()
     left[-1] -= 1
-    return poisson_clones(p, left, 1.0 / (1.0 + math.exp(float(eps[-1]))))
+    return poisson_clones(p, left, math.exp(-float(eps[-1])) / (1.0 + math.exp(-float(eps[-1]))))
 
 
 def clones_curve(delta: Callable[[float], float], top: float) -> ProfileCurve:
@@ -245,6 +247,8 @@ def ccc(randomizer: LDP, n: int) -> Curve:
 )
 def lzx(randomizer: LDP, n: int) -> Curve:
     """Equal budgets."""
+    if not randomizer.eps0 <= _LARGEST:
+        raise RegimeError("lzx-2023", f"eps0 <= {_LARGEST:g}", f"eps0 = {randomizer.eps0:g}")
     if randomizer.delta0:
         raise RegimeError("lzx-2023", "a pure randomizer", f"delta0 = {randomizer.delta0:g}")
     clones = lzx_clones(np.array([randomizer.eps0]), np.array([n]))

@@ -106,6 +106,7 @@ def score_test(
     pooled = (counts @ others) / n
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.where(pooled > 0.0, (first - e * second) / pooled, 0.0)
+    value = np.clip(value, -1e100, 1e100)
     mean = float(value @ pooled)
     sd = math.sqrt(max(float((value - mean) ** 2 @ pooled), 1e-300))
     low, high = max(float(value.min()), mean - 8.0 * sd), min(float(value.max()), mean + 8.0 * sd)

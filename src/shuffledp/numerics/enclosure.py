@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FINE, SEARCH, QUICK = 0.0, 2e-4, 0.05
+FINE, SEARCH, QUICK = 0.0, 1e-4, 0.05
 """Relative widths to ask for: as narrow as offered, enough for a root, enough for a direction."""
 
 

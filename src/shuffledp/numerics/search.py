@@ -11,7 +11,7 @@ Function = Callable[[float], Enclosure]
 
 _FLOOR = -745.0
 _QUICK_TOLERANCE = 1e-3
-_SETTLED = 1e-10
+_SETTLED = 1e-7
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
