@@ -99,7 +99,7 @@ def test_against_simulation() -> None:
     found = pair_profile(gaussian_pair("x", Gaussian(1.0, 1.0), n)).forward(epsilon, 0.0)
     assert found.lower <= mean + error
     assert found.upper >= mean - error
-    assert error < 3e-3 * mean
+    assert error < 5e-3 * mean  # what 1e7 samples can tell
 
 
 @pytest.mark.parametrize(
