@@ -158,7 +158,7 @@ def test_composed_epsilon_against_the_plain_sum(epsilon: float, rounds: int) -> 
 
 def test_binomial_window_keeps_the_mass() -> None:
     for n, p in ((5, 0.3), (10**5, 1e-3), (10**6, 0.5)):
-        assert float(binomial_window(n, p)[1].sum()) == pytest.approx(1.0, abs=1e-8)
+        assert float(binomial_window(n, p, 1.0 - p)[1].sum()) == pytest.approx(1.0, abs=1e-8)
 
 
 def test_revealed_rounds_by_hand() -> None:

@@ -20,6 +20,7 @@ from shuffledp.curves.convert import Profile
 from shuffledp.curves.gdp import gaussian_delta
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
+from shuffledp.numerics.binomial import U
 from shuffledp.numerics.composition import binomial_window, composed_epsilon
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
@@ -42,7 +43,7 @@ class RevealedRounds(Curve):
     kind: ClassVar[str] = "GDP"
 
     def delta(self, epsilon: float) -> float:
-        k, mass = binomial_window(self.rounds, self.p)
+        k, mass = binomial_window(self.rounds, self.p, 1.0 - self.p)
         step = max(1, len(k) // 2000)  # delta grows with k: the last of each group stands for it
         total = 1e-24
         for i in range(0, len(k), step):
@@ -93,7 +94,7 @@ def gaussian_unshuffled(randomizer: Randomizer, n: int) -> Curve:
     pair = gaussian_pair("gaussian-unshuffled", randomizer, n)
     mu = math.sqrt(pair.h)
     if pair.participation == 1.0:
-        return GDPCurve(mu * math.sqrt(pair.rounds))
+        return GDPCurve(mu * math.sqrt(pair.rounds) * (1.0 + 8.0 * U))
     if pair.rounds > _MOST_ROUNDS:
         raise RegimeError("gaussian-unshuffled", f"at most {_MOST_ROUNDS} rounds", pair.rounds)
     return RevealedRounds(mu, pair.rounds, pair.participation)
@@ -174,7 +175,8 @@ def _checked_in(eps0: float, delta0: float, n: int, q: float) -> Profile:
         if epsilon >= eps0:
             return Enclosure(0.0, q * delta0)
         e, big = math.exp(epsilon), math.exp(eps0)
-        values = [big - e, 1.0 - e * big, 1.0 - e, 0.0]
+        up = 8.0 * U * (1.0 + e) * (1.0 + big)
+        values = [big - e + up, 1.0 - e * big + up, 1.0 - e + 8.0 * U * e, 0.0]
         weights = [q * w, q * w, 1.0 - q, q * (1.0 - 2.0 * w)]
         value = mean_positive_part(Law(values, weights, 1e-14), n, width=max(width, 2e-4))
         return Enclosure(value.lower, min(value.upper + (1.0 + e) * moved, 1.0))

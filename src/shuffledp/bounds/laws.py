@@ -15,6 +15,7 @@ from shuffledp.bounds.theorem import Refutation, Subject, Theorem, bound
 from shuffledp.curves import Curve, GDPCurve, ProfileCurve
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
+from shuffledp.numerics.binomial import U
 from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
 from shuffledp.randomizers import Randomizer, Scene
@@ -179,7 +180,8 @@ def variation_ratio(randomizer: Randomizer, n: int) -> Curve:
     informative, rest = alpha * p / q, (1.0 - alpha * (p + 1.0)) / q
 
     def law(e: float) -> tuple[list[float], list[float]]:
-        values = [q * (1.0 - e / p), q * (1.0 / p - e), q * (1.0 - e), 0.0]
+        up = 8.0 * U * q * (1.0 + e)  # rounding
+        values = [q * (1.0 - e / p) + up, q * (1.0 / p - e) + up, q * (1.0 - e) + up, 0.0]
         return values, [informative, informative, rest, 1.0 - 2.0 * informative - rest]
 
     return _law_curve(eps0, n, law)

@@ -139,7 +139,7 @@ def equation_17(randomizer: Randomizer, n: int) -> OrderTable:
 
     @lru_cache(maxsize=4)
     def table(top: int) -> Array:
-        counts, masses = binomial_window(n, pair.check_in)
+        counts, masses = binomial_window(n, pair.check_in, 1.0 - pair.check_in)
         total = np.full(top + 1, -np.inf)
         for k, mass in zip(counts.tolist(), masses.tolist(), strict=True):
             if k >= 1.0 and mass > 0.0:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shuffledp.curves.base import Curve
+from shuffledp.numerics.binomial import U
 
 
 def _cdf(x: float) -> float:
@@ -24,12 +25,16 @@ def _mills(x: float) -> float:
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """delta(epsilon) of two unit normals mu apart."""
+    """delta(epsilon) of two unit normals mu apart, rounding added."""
     high, low = epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu
-    if high < 0.0:
-        return max(_cdf(-high) - math.exp(min(epsilon, 700.0)) * _cdf(-low), 0.0)
     density = math.exp(-0.5 * high * high) / math.sqrt(2.0 * math.pi)
-    return max(density * (_mills(high) - _mills(low)), 0.0)
+    shift = 8.0 * U * density * (epsilon / mu + mu)  # the rounding of high and low
+    if high < 0.0:
+        near, far = _cdf(-high), math.exp(min(epsilon, 700.0)) * _cdf(-low)
+        return min(max(near - far, 0.0) + 16.0 * U * (near + far) + shift, 1.0)
+    near, far = _mills(high), _mills(low)
+    error = 32.0 * U * (1.0 + low * low) * (near + far) * density
+    return min(max(density * (near - far), 0.0) + error + shift, 1.0)
 
 
 @dataclass(frozen=True)
@@ -63,4 +68,4 @@ class GDPCurve(Curve):
             return 1.0 - alpha
         from statistics import NormalDist  # slow to import, rarely needed
 
-        return _cdf(-NormalDist().inv_cdf(alpha) - self.mu)
+        return _cdf(-NormalDist().inv_cdf(alpha) - self.mu) * (1.0 - 1e-11)  # rounded down

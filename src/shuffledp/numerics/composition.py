@@ -6,23 +6,21 @@ import math
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.binomial import Array, log_mass
 
 _TAIL = 1e-24
 """Bounds the binomial mass left out below (Bernstein), charged to the result."""
 
 
-def binomial_window(n: int, p: float) -> tuple[Array, Array]:
-    """Counts and masses of Bin(n, p) outside of which less than _TAIL lies."""
-    if p >= 1.0:
+def binomial_window(n: int, p: float, q: float) -> tuple[Array, Array]:
+    """Counts and masses (rounded up) of Bin(n, p) outside of which less than _TAIL lies."""
+    if q <= 0.0:
         return np.array([float(n)]), np.ones(1)
-    spread = math.sqrt(2.0 * 60.0 * n * p * (1.0 - p)) + 2.0 * 60.0
+    spread = math.sqrt(2.0 * 60.0 * n * p * q) + 2.0 * 60.0
     low, high = max(0, math.floor(n * p - spread)), min(n, math.ceil(n * p + spread))
     k = np.arange(low, high + 1.0)
-    log_factorial = np.array([math.lgamma(x + 1.0) for x in k.tolist()])
-    other = np.array([math.lgamma(n - x + 1.0) for x in k.tolist()])
-    logs = math.lgamma(n + 1.0) - log_factorial - other + k * math.log(p)
-    return k, np.exp(logs + (n - k) * math.log1p(-p))
+    logs, error = log_mass(k, float(n), p, q)
+    return k, np.exp(logs + error)
 
 
 def composed_epsilon(epsilon: float, rounds: int, delta: float) -> float:
@@ -33,7 +31,8 @@ def composed_epsilon(epsilon: float, rounds: int, delta: float) -> float:
     """
     if not math.isfinite(epsilon):
         return epsilon
-    k, mass = binomial_window(rounds, 1.0 / (1.0 + math.exp(-epsilon)))
+    decay = math.exp(-epsilon)
+    k, mass = binomial_window(rounds, 1.0 / (1.0 + decay), decay / (1.0 + decay))
     loss = (2.0 * k - rounds) * epsilon
 
     def spent(total: float) -> float:

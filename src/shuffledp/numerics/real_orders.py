@@ -41,7 +41,9 @@ def excess(ratio: LognormalMean, order: float) -> Enclosure | None:
     log_moment = _quadrature(ratio, order)
     if not 0.0 < log_moment < 700.0:
         return None
-    slack = _ROUNDING * (1.0 + log_moment)
+    slack = _ROUNDING * (1.0 + log_moment) + 1e-13 * ratio.count
+    if slack > 1e-6:
+        return None
     return Enclosure(math.expm1(log_moment - slack), math.expm1(log_moment + slack))
 
 
