@@ -37,6 +37,15 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     return min(max(density * (near - far), 0.0) + error + shift, 1.0)
 
 
+def gaussian_tradeoff(mu: float, alpha: float) -> float:
+    """Least type II error of telling two unit normals mu apart, in doubles."""
+    if alpha <= 0.0 or alpha >= 1.0:
+        return 1.0 - alpha
+    from statistics import NormalDist  # slow to import, rarely needed
+
+    return _cdf(-NormalDist().inv_cdf(alpha) - mu)
+
+
 @dataclass(frozen=True)
 class GDPCurve(Curve):
     """mu-GDP."""
@@ -64,8 +73,4 @@ class GDPCurve(Curve):
         return 0.5 * self.mu * self.mu * order
 
     def tradeoff(self, alpha: float) -> float:
-        if alpha <= 0.0 or alpha >= 1.0:
-            return 1.0 - alpha
-        from statistics import NormalDist  # slow to import, rarely needed
-
-        return _cdf(-NormalDist().inv_cdf(alpha) - self.mu) * (1.0 - 1e-11)  # rounded down
+        return gaussian_tradeoff(self.mu, alpha) * (1.0 - 1e-11)  # rounded down

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.curves.gdp import GDPCurve, gaussian_delta
+from shuffledp.curves.gdp import gaussian_delta, gaussian_tradeoff
 from shuffledp.curves.tradeoff.function import TradeoffFunction
 from shuffledp.curves.tradeoff.hull import lower_hull
 from shuffledp.labels import Direction
@@ -96,7 +96,7 @@ class Gaussian(SmoothTradeoff):
         object.__setattr__(self, "mu", checks.positive("mu", self.mu))
 
     def __call__(self, alpha: float) -> float:
-        return GDPCurve(self.mu).tradeoff(checks.unit("alpha", alpha))
+        return gaussian_tradeoff(self.mu, checks.unit("alpha", alpha))
 
     def delta(self, epsilon: float) -> float:
         return gaussian_delta(self.mu, checks.non_negative("epsilon", epsilon))
