@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from shuffledp.curves import Curve
 from shuffledp.errors import RegimeError, UnknownTheoremError
 from shuffledp.labels import Direction, Status
-from shuffledp.randomizers import LDP, Randomizer
+from shuffledp.randomizers import LDP, Randomizer, Repeated, Subsampled
 
 CurveFor = Callable[[Any, int], Curve]
 _F = TypeVar("_F", bound=CurveFor)
@@ -93,6 +93,8 @@ class Bound:
             if isinstance(randomizer, LDP):
                 raise RegimeError(self.theorem.id, "a randomizer with a known law", str(randomizer))
             return self.function(randomizer, n)
+        if isinstance(randomizer, Repeated | Subsampled):
+            raise RegimeError(self.theorem.id, "one round of all users", str(randomizer))
         if isinstance(randomizer, LDP):
             return self.function(randomizer, n)
         if self.theorem.direction is Direction.LOWER:
