@@ -5,16 +5,20 @@ from shuffledp.protocols.gaussian import SigmaCalibration, calibrate_sigma, pair
 from shuffledp.protocols.personalized import Class, Guarantees, Personalized
 from shuffledp.protocols.published_budgets import published_budgets
 from shuffledp.protocols.refute import Refutal, refute
+from shuffledp.protocols.rounds import CentralMinibatches, Rounds, Stated
 from shuffledp.protocols.shuffled import Shuffled
 
 __all__ = [
     "Calibration",
+    "CentralMinibatches",
     "Class",
     "Guarantees",
     "Personalized",
     "Refutal",
+    "Rounds",
     "Shuffled",
     "SigmaCalibration",
+    "Stated",
     "calibrate",
     "calibrate_sigma",
     "pair_values",
