@@ -1,11 +1,14 @@
 """Exact, labelled privacy accounting in the shuffle model of differential privacy."""
 
 from shuffledp.errors import (
+    BudgetExceededError,
     ConversionError,
+    LedgerError,
     MissingExtraError,
     ParameterError,
     RegimeError,
     ShuffleDPError,
+    UnknownOutcomeError,
     UnknownTheoremError,
 )
 from shuffledp.labels import Direction, Interval, Status, Value
@@ -54,6 +57,7 @@ __all__ = [
     "KRR",
     "LDP",
     "BinaryRR",
+    "BudgetExceededError",
     "Calibration",
     "Channel",
     "ChannelFamily",
@@ -68,6 +72,7 @@ __all__ = [
     "KRRFamily",
     "Laplace",
     "LaplaceFamily",
+    "LedgerError",
     "LocalHashing",
     "MissingExtraError",
     "OneBitMean",
@@ -85,6 +90,7 @@ __all__ = [
     "SubsetSelection",
     "TruncatedLaplace",
     "UnaryEncoding",
+    "UnknownOutcomeError",
     "UnknownTheoremError",
     "Value",
     "calibrate",
