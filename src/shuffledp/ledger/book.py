@@ -160,7 +160,7 @@ class Ledger:
             execute(
                 tables.ADD_SPEND,
                 *(cohort, number, digest, entry.rounds, label, key),
-                *(str(lost.epsilon), lost.theorem, now),
+                *(str(lost.epsilon), lost.theorem, int(lost.adaptive), now),
             )
         return Receipt(cohort, number, entry, label, key, lost, now)
 
@@ -273,8 +273,8 @@ def _history(execute: Execute, cohort: str) -> list[Receipt]:
 
 
 def _receipt(cohort: str, row: tuple[Any, ...]) -> Receipt:
-    number, description, rounds, label, key, lost, theorem, recorded = row
-    entry, loss = read(description, rounds), Loss(Decimal(lost), theorem)
+    number, description, rounds, label, key, lost, theorem, adaptive, recorded = row
+    entry, loss = read(description, rounds), Loss(Decimal(lost), theorem, bool(adaptive))
     return Receipt(cohort, number, entry, label, key, loss, recorded)
 
 

@@ -27,6 +27,7 @@ TABLES = (
         key TEXT,
         lost TEXT NOT NULL,
         theorem TEXT NOT NULL,
+        adaptive INTEGER NOT NULL,
         recorded TEXT NOT NULL,
         PRIMARY KEY (cohort, number),
         UNIQUE (cohort, key),
@@ -52,11 +53,11 @@ ADD_LOSS = (
 READ_LAST = "SELECT COALESCE(MAX(number), 0) FROM shuffledp_spends WHERE cohort = ?"
 ADD_SPEND = (
     "INSERT INTO shuffledp_spends"
-    " (cohort, number, digest, rounds, label, key, lost, theorem, recorded)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " (cohort, number, digest, rounds, label, key, lost, theorem, adaptive, recorded)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 READ_SPENDS = (
-    "SELECT number, description, s.rounds, label, key, lost, theorem, recorded"
+    "SELECT number, description, s.rounds, label, key, lost, theorem, adaptive, recorded"
     " FROM shuffledp_spends s JOIN shuffledp_losses l"
     " ON l.cohort = s.cohort AND l.digest = s.digest WHERE s.cohort = ?"
 )
