@@ -66,6 +66,12 @@ class BudgetExceededError(LedgerError):
 class UnknownOutcomeError(LedgerError):
     """The store went away during the commit: the spend may or may not be recorded."""
 
+    def __init__(self, store: str, reason: str) -> None:
+        super().__init__(
+            f"Committing to {store} failed: {reason}. The spend may or may not be recorded:"
+            " repeat it with the same key."
+        )
+
 
 class MissingExtraError(ShuffleDPError, ImportError):
     """An optional dependency is missing."""

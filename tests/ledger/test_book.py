@@ -20,6 +20,7 @@ from shuffledp import (
     Repeated,
     Shuffled,
     Subsampled,
+    UnknownOutcomeError,
 )
 from shuffledp.ledger import Entry, Guarantee, Ledger
 from shuffledp.ledger import book as book_module
@@ -153,6 +154,34 @@ def test_export_holds_everything(ledger: Ledger) -> None:
         ledger.balance("users").to_dict()
         | {"history": [each.to_dict() for each in ledger.history("users")]}
     ]
+
+
+def test_every_digit_counts(ledger: Ledger) -> None:
+    long = "0." + "1" * 30
+    ledger.create("users", long, "0")
+    with pytest.raises(BudgetExceededError):
+        ledger.spend("users", Guarantee(long[:-1] + "2"))
+    assert ledger.spend("users", Guarantee(long + "0" * 200)).entry.what == Guarantee(long)
+    assert str(ledger.balance("users").lost.epsilon) == long
+    with pytest.raises(ParameterError):
+        Guarantee("0.1" + "0" * 200 + "1")
+
+
+def test_a_commit_without_an_answer(postgres: Cluster) -> None:
+    url = postgres.database("unanswered")
+    ledger = Ledger.open(url)
+    ledger.create("users", "1", "0")
+
+    def cut_off() -> None:
+        with ledger.store.transaction(write=True) as execute:
+            execute("UPDATE shuffledp_cohorts SET epsilon = ?", "2")
+            (pid,) = execute("SELECT pg_backend_pid()")[0]
+            with psycopg.connect(url) as other:
+                other.execute("SELECT pg_terminate_backend(%s)", [pid])
+
+    with pytest.raises(UnknownOutcomeError, match="repeat it with the same key"):
+        cut_off()
+    assert ledger.balance("users").epsilon == 1
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ def amount(name: str, value: object, below: int = _LARGEST) -> Decimal:
         raise ParameterError(name, condition, value) from None
     if not (number.is_finite() and 0 <= number < below):
         raise ParameterError(name, condition, value)
-    number = abs(number.normalize(Context(prec=_EXACT)))
+    whole = Context(prec=len(number.as_tuple().digits))
+    number = number.normalize(whole).copy_abs()
     _, digits, exponent = number.as_tuple()
     if len(digits) > _DIGITS or not isinstance(exponent, int) or exponent < -_PLACES:
         raise ParameterError(name, condition, value)

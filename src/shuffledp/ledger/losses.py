@@ -56,7 +56,8 @@ def composed(entries: Iterable[Entry], delta: Decimal) -> Loss:
 
 @lru_cache(maxsize=1024)
 def _composed(entries: tuple[Entry, ...], delta: Decimal) -> Loss:
-    """Stated guarantees add up exactly; protocols compose at the delta these leave."""
+    """Stated guarantees add up exactly (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006); protocols
+    compose at the delta these leave."""
     stated = [(each.what, each.rounds) for each in entries if isinstance(each.what, Guarantee)]
     protocols = [(each.what, each.rounds) for each in entries if isinstance(each.what, Shuffled)]
     epsilon = sum((Fraction(what.epsilon) * rounds for what, rounds in stated), Fraction(0))

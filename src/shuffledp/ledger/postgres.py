@@ -80,8 +80,7 @@ class PostgresStore:
         try:
             connection.commit()
         except self._psycopg.Error as error:
-            text = f"Committing to {self.name} failed: {self._clean(error)}."
-            raise UnknownOutcomeError(text) from None
+            raise UnknownOutcomeError(self.name, self._clean(error)) from None
 
     def _failure(self, error: Exception) -> LedgerError:
         if isinstance(error, self._psycopg.errors.UndefinedTable):

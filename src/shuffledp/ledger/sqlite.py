@@ -42,7 +42,7 @@ class SQLiteStore:
         try:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
-            raise UnknownOutcomeError(f"Committing to {self.name} failed: {error}.") from error
+            raise UnknownOutcomeError(self.name, str(error)) from error
 
     def _connect(self, create: bool) -> sqlite3.Connection:
         uri = f"{self._path.as_uri()}?mode={'rwc' if create else 'rw'}"

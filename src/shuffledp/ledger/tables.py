@@ -37,10 +37,7 @@ TABLES = (
 STAMP = "INSERT INTO shuffledp_ledger (version) VALUES (?) ON CONFLICT DO NOTHING"
 READ_VERSION = "SELECT MAX(version) FROM shuffledp_ledger"
 
-ADD_COHORT = (
-    "INSERT INTO shuffledp_cohorts (name, epsilon, delta, created) VALUES (?, ?, ?, ?)"
-    " ON CONFLICT DO NOTHING"
-)
+ADD_COHORT = "INSERT INTO shuffledp_cohorts (name, epsilon, delta, created) VALUES (?, ?, ?, ?)"
 READ_COHORT = "SELECT epsilon, delta, created FROM shuffledp_cohorts WHERE name = ?"
 READ_NAMES = "SELECT name FROM shuffledp_cohorts ORDER BY name"
 
