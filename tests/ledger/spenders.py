@@ -11,13 +11,12 @@ import signal
 import sys
 import time
 
-from shuffledp import BudgetExceededError, LedgerError, Shuffled
+from shuffledp import LDP, BudgetExceededError, LedgerError, Shuffled
 from shuffledp.ledger import Guarantee, Ledger
-from shuffledp.randomizers import BinaryRR
 
 THINGS = {
     "stated": Guarantee("0.01", "1e-9"),
-    "protocol": Shuffled(BinaryRR(eps0=1.0), n=100),
+    "protocol": Shuffled(LDP(eps0=0.3), n=100),
 }
 
 

@@ -14,7 +14,7 @@ import pytest
 from shuffledp import BudgetExceededError
 from shuffledp.ledger import Ledger
 from shuffledp.ledger.sqlite import SQLiteStore
-from tests.ledger.cluster import Cluster
+from tests.ledger.cluster import Cluster, cluster
 from tests.ledger.spenders import THINGS
 
 ROOT = Path(__file__).parents[2]
@@ -78,27 +78,28 @@ def test_spenders_killed_at_random(store: str, tmp_path: Path, kills: int) -> No
 
 
 @pytest.mark.parametrize("crashes", [1, pytest.param(20, marks=pytest.mark.slow)])
-def test_a_server_that_crashes(postgres: Cluster, tmp_path: Path, crashes: int) -> None:
+def test_a_server_that_crashes(tmp_path: Path, crashes: int) -> None:
     """SIGKILL to a session's process makes PostgreSQL drop everybody and recover from its log."""
-    url = postgres.database(f"crashing{crashes}")
-    ledger = Ledger.open(url)
-    ledger.create("users", f"{2 * crashes}", "1e-6")
-    crowd = Crowd(url, tmp_path, "stated", spenders=8)
-    done = 0
-    while done < crashes and crowd.process.poll() is None:
-        done += _kill_a_session(postgres, f"crashing{crashes}")
-        time.sleep(0.1)
-    assert done == crashes
-    acknowledged = crowd.acknowledged()
-    assert _check(ledger, "stated", acknowledged) == 200 * crashes
-    assert len(acknowledged) >= (200 - 8) * crashes
+    with cluster() as running:
+        url = running.database("crashing")
+        ledger = Ledger.open(url)
+        ledger.create("users", f"{2 * crashes}", "1e-5")
+        crowd = Crowd(url, tmp_path, "stated", spenders=8)
+        done = 0
+        while done < crashes and crowd.process.poll() is None:
+            done += _kill_a_session(running)
+            time.sleep(0.1)
+        assert done == crashes
+        acknowledged = crowd.acknowledged()
+        assert _check(ledger, "stated", acknowledged) == 200 * crashes
+        assert len(acknowledged) >= (200 - 8) * crashes
 
 
-def _kill_a_session(postgres: Cluster, database: str) -> bool:
+def _kill_a_session(running: Cluster) -> bool:
     try:
-        with psycopg.connect(postgres.url("postgres")) as connection:
+        with psycopg.connect(running.url("postgres")) as connection:
             row = connection.execute(
-                "SELECT pid FROM pg_stat_activity WHERE datname = %s LIMIT 1", [database]
+                "SELECT pid FROM pg_stat_activity WHERE datname = 'crashing' LIMIT 1"
             ).fetchone()
             if row is None:
                 return False
