@@ -202,6 +202,8 @@ def test_bad_input(ledger: Ledger) -> None:
     for name in ("", "a\nb", "x" * 201, None):
         with pytest.raises(ParameterError, match="'cohort'"):
             ledger.create(name, "1", "0")  # type: ignore[arg-type]
+    with pytest.raises(LedgerError, match="unable to open"):
+        Ledger.open("/nowhere/book.db").create("users", "1", "0")
     ledger.create("users", "1", "0")
     with pytest.raises(LedgerError, match="no cohort 'user'"):
         ledger.spend("user", DAILY)

@@ -73,6 +73,7 @@ def test_tables_for_people(store: str) -> None:
         ("spend", ["users", "--epsilon", "0.1", "--n", "5"], "left out with a protocol"),
         ("spend", ["users", "--delta", "0.1"], "with --epsilon only"),
         ("spend", ["users", "--epsilon", "abc"], "exact decimal"),
+        ("spend", ["users", "--epsilon", "1", "--rounds", "0"], "an integer from 1"),
         ("spend", ["nobody", "--epsilon", "1"], "no cohort 'nobody'"),
         ("show", ["--rounds", "3"], "left out: it is what is asked"),
         ("show", ["nobody"], "no cohort 'nobody'"),

@@ -81,7 +81,8 @@ def spend(
     what = _spendable(epsilon, delta, described)
     if what is None:
         raise ParameterError("n", "given (--n), or a stated guarantee (--epsilon)", None)
-    receipt = Ledger.open(store, timeout).spend(cohort, what, rounds or 1, label=label, key=key)
+    count = 1 if rounds is None else rounds
+    receipt = Ledger.open(store, timeout).spend(cohort, what, count, label=label, key=key)
     if as_json:
         print_json(receipt.to_dict())
         return

@@ -8,6 +8,7 @@ where a round left out is a round that says nothing. ``Loss.adaptive`` says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -83,8 +84,8 @@ def _protocols(protocols: list[tuple[Shuffled, int]], delta: float) -> tuple[Fra
             interval = protocol.epsilon(share)
         except ShuffleDPError as error:
             raise LedgerError(f"The loss of {protocol} cannot be computed: {error}") from error
-        if interval.status is not Status.PROVEN:
-            raise LedgerError(f"No bound is proven for {protocol}.")
+        if interval.status is not Status.PROVEN or not math.isfinite(interval.upper):
+            raise LedgerError(f"No finite bound is proven for {protocol}.")
         total += Fraction(interval.upper) * count
         theorem = interval.theorem if rounds == 1 else theorem
     return total, theorem

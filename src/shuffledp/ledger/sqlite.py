@@ -34,7 +34,7 @@ class SQLiteStore:
                 yield lambda sql, *values: connection.execute(sql, values).fetchall()
                 self._commit(connection)
         except sqlite3.Error as error:
-            if not self._path.exists() or "no such table" in str(error):
+            if not create and (not self._path.exists() or "no such table" in str(error)):
                 raise LedgerError(f"There is no ledger in {self.name} yet.") from error
             raise LedgerError(f"The ledger {self.name} cannot be used: {error}.") from error
 
