@@ -126,3 +126,24 @@ def test_two_may_make_the_same_ledger(store: str) -> None:
         thread.join()
     assert not failures
     assert Ledger.open(store).cohorts() == names
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM shuffledp_spends WHERE number = 3",
+        "UPDATE shuffledp_losses SET rounds = 2",
+        "UPDATE shuffledp_cohorts SET epsilon = '0.02'",
+        "UPDATE shuffledp_cohorts SET epsilon = '0.04'",
+    ],
+)
+def test_the_check_sees_damage(store: str, damage: str) -> None:
+    """Negative controls: a lost spend, a lost round, over budget, stopped too early."""
+    ledger = Ledger.open(store)
+    ledger.create("users", "0.03", "1e-6")
+    acknowledged = [ledger.spend("users", THINGS["stated"]).number for _ in range(3)]
+    assert _check(ledger, "stated", acknowledged) == 3
+    with ledger.store.transaction(write=True) as execute:
+        execute(damage)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        _check(ledger, "stated", acknowledged)
