@@ -18,6 +18,7 @@ ORDER = [
     {"curves"},
     {"bounds"},
     {"protocols"},
+    {"ledger"},
     {"reports"},
     {"reproduce"},
     {"cli"},

@@ -1,11 +1,14 @@
 """Exact, labelled privacy accounting in the shuffle model of differential privacy."""
 
 from shuffledp.errors import (
+    BudgetExceededError,
     ConversionError,
+    LedgerError,
     MissingExtraError,
     ParameterError,
     RegimeError,
     ShuffleDPError,
+    UnknownOutcomeError,
     UnknownTheoremError,
 )
 from shuffledp.labels import Direction, Interval, Status, Value
@@ -57,6 +60,7 @@ __all__ = [
     "KRR",
     "LDP",
     "BinaryRR",
+    "BudgetExceededError",
     "Calibration",
     "CentralMinibatches",
     "Channel",
@@ -72,6 +76,7 @@ __all__ = [
     "KRRFamily",
     "Laplace",
     "LaplaceFamily",
+    "LedgerError",
     "LocalHashing",
     "MissingExtraError",
     "OneBitMean",
@@ -91,6 +96,7 @@ __all__ = [
     "SubsetSelection",
     "TruncatedLaplace",
     "UnaryEncoding",
+    "UnknownOutcomeError",
     "UnknownTheoremError",
     "Value",
     "calibrate",

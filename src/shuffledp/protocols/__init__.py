@@ -1,6 +1,7 @@
 """Protocols: what happens to the reports, and the questions one may ask about it."""
 
 from shuffledp.protocols.calibrate import Calibration, calibrate
+from shuffledp.protocols.description import describe, restore
 from shuffledp.protocols.gaussian import SigmaCalibration, calibrate_sigma, pair_values
 from shuffledp.protocols.personalized import Class, Guarantees, Personalized
 from shuffledp.protocols.published_budgets import published_budgets
@@ -21,7 +22,9 @@ __all__ = [
     "Stated",
     "calibrate",
     "calibrate_sigma",
+    "describe",
     "pair_values",
     "published_budgets",
     "refute",
+    "restore",
 ]
