@@ -11,6 +11,7 @@ Function = Callable[[float], Enclosure]
 
 _FLOOR = -745.0
 _QUICK_TOLERANCE = 1e-3
+_FAR_BELOW = -30.0
 _SETTLED = 1e-7
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
@@ -134,8 +135,11 @@ def _secant(
 
 
 def _next_point(x: float, y: float, slope: float | None, low: float, high: float) -> float:
-    if slope is None:  # no slope yet: a short step towards the root
-        return x * 0.98 if y < 0.0 else min(x * 1.02, 0.5 * (x + high))
+    if slope is None:  # no slope yet: far away half of what is left, else a short step
+        if y < _FAR_BELOW:
+            return 0.5 * (low + x)
+        step = 0.02 * abs(x) or 1e-3
+        return max(x - step, 0.5 * (low + x)) if y < 0.0 else min(x + step, 0.5 * (x + high))
     new = x - y / slope
     if low < new < high:
         return new

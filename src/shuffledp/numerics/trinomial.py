@@ -58,6 +58,11 @@ def _groups(first: float, last: float, count: int, trials: float, p: float, q: f
     return _weighed(counts, counts, trials, p, q)
 
 
+def _lowest(low: Array, starts: Array, ends: Array) -> Array:
+    """h falls with the count: of a group its next neighbour's start is low enough, of one count h itself."""
+    return np.where(starts == ends, low[..., :-1], low[..., 1:])
+
+
 @dataclass(frozen=True)
 class TwoSided:
     """Parameters of the sum above; q = 1 - p and coslope = 1/2 - slope come without cancellation."""
@@ -124,10 +129,9 @@ class TwoSided:
                 self._h(starts, ends),
             )
             return low + low_scale, high + high_scale
-        # h only depends on the count, and falls with it: the next group's start is low enough
         counts = np.append(starts, ends[-1])
         low, high, scale = self._h(counts, counts)
-        return low[1:] + scale[1:], high[:-1] + scale[:-1]
+        return _lowest(low + scale, starts, ends), high[:-1] + scale[:-1]
 
     def _h(self, c: Array, other: Array) -> tuple[Array, Array, Array]:
         # ln h(c) with the count-free part fixed*n*(c/other), the worse of the group's two ends.
@@ -203,7 +207,7 @@ def delta_many(rows: Sequence[TwoSided]) -> tuple[Array, Array]:
     else:
         counts = np.append(groups.starts, groups.ends[-1])
         low, high = log_h(counts, counts)
-        low, high = low[:, 1:], high[:, :-1]
+        low, high = _lowest(low, groups.starts, groups.ends), high[:, :-1]
     top = np.maximum(high.max(axis=1, keepdims=True), -1e4)
     least = (groups.least * np.exp(low - top)).sum(axis=1, keepdims=True)
     most = (groups.most * np.exp(high - top)).sum(axis=1, keepdims=True)
