@@ -38,7 +38,7 @@ clean:
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt -e '.[plot,test]'
+	$(PIP) install -c constraints.txt -e '.[plot,run,test]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.ready

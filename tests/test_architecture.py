@@ -18,6 +18,7 @@ ORDER = [
     {"curves"},
     {"bounds"},
     {"protocols"},
+    {"sampling"},
     {"reports"},
     {"reproduce"},
     {"cli"},

@@ -3,10 +3,12 @@
 from shuffledp.randomizers.base import Randomizer, Scene
 from shuffledp.randomizers.checkin import CheckIn
 from shuffledp.randomizers.continuous import DiscreteLaplace, Gaussian, Laplace, TruncatedLaplace
+from shuffledp.randomizers.coordinates import OneCoordinate
 from shuffledp.randomizers.finite import (
     KRR,
     BinaryRR,
     Channel,
+    DiscretePiecewise,
     HadamardResponse,
     LocalHashing,
     OneBitMean,
@@ -26,11 +28,13 @@ __all__ = [
     "Channel",
     "CheckIn",
     "DiscreteLaplace",
+    "DiscretePiecewise",
     "Gaussian",
     "HadamardResponse",
     "Laplace",
     "LocalHashing",
     "OneBitMean",
+    "OneCoordinate",
     "Piecewise",
     "Randomizer",
     "Repeated",
