@@ -19,6 +19,7 @@ ORDER = [
     {"bounds"},
     {"protocols"},
     {"sampling"},
+    {"shuffling"},
     {"reports"},
     {"reproduce"},
     {"cli"},
