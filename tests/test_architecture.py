@@ -20,6 +20,7 @@ ORDER = [
     {"protocols"},
     {"sampling"},
     {"shuffling"},
+    {"analysis"},
     {"reports"},
     {"reproduce"},
     {"cli"},

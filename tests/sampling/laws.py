@@ -20,6 +20,7 @@ from shuffledp.sampling.categorical import (
 from shuffledp.sampling.channel import ChannelDevice
 from shuffledp.sampling.checkin import CheckInDevice
 from shuffledp.sampling.numeric import CoordinateDevice, OneBitDevice, PiecewiseDevice
+from shuffledp.sampling.prefixes import PrefixDevice
 
 ONE = 1 << 48
 Law = dict[tuple[int, ...], Fraction]
@@ -91,6 +92,12 @@ def law(device: Device, x: Any) -> Law:
         for j, value in enumerate(x):
             for report, p in law(device.inner, value).items():
                 out[(j, *report)] = p / device.dimensions
+        return out
+    if isinstance(device, PrefixDevice):
+        for number in range(1, device.lengths + 1):
+            prefix = x >> (device.bits - number * device.step)
+            for report, p in law(device.inner, prefix).items():
+                out[(number, *report)] = p / device.lengths
         return out
     raise NotImplementedError(type(device))
 

@@ -19,6 +19,7 @@ from shuffledp.randomizers.finite import (
     rappor,
 )
 from shuffledp.randomizers.ldp import LDP
+from shuffledp.randomizers.prefixes import OnePrefix
 from shuffledp.randomizers.rounds import Repeated, Subsampled
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "LocalHashing",
     "OneBitMean",
     "OneCoordinate",
+    "OnePrefix",
     "Piecewise",
     "Randomizer",
     "Repeated",
