@@ -28,6 +28,8 @@ bench: $(VENV)/.ready
 	$(BIN)/python bench/tradeoff.py
 	$(BIN)/python bench/gaussian.py
 	$(BIN)/python bench/personalized.py
+	$(PIP) install -c constraints.txt -e '.[peers]'
+	$(BIN)/python bench/sampling.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

@@ -71,7 +71,7 @@ def law(device: Device, x: Any) -> Law:
         return out
     if isinstance(device, HadamardDevice):
         row, odd = int(hadamard_rows(device.k)[x]), Fraction(device.odd, ONE)
-        words = 1 << device.width
+        words = 1 << device.word_bits
         for word in range(words):
             out[(word,)] = (odd if (word & row).bit_count() % 2 else 1 - odd) / (words // 2)
         return out

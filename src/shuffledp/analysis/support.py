@@ -85,7 +85,7 @@ def count_support(device: Device, reports: Reports) -> Counts:
         columns = [np.bincount(reports[:, j], minlength=256) for j in range(device.columns)]
         return np.asarray((np.array(columns) @ _BYTES).ravel()[: device.k])
     if isinstance(device, HadamardDevice):
-        words = np.bincount(reports[:, 0], minlength=1 << device.width)
+        words = np.bincount(reports[:, 0], minlength=1 << device.word_bits)
         signed = _walsh(words)[hadamard_rows(device.k)]
         return np.asarray((len(reports) + signed) // 2)
     if isinstance(device, HashingDevice):

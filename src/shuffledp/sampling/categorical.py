@@ -23,7 +23,7 @@ from shuffledp.randomizers import (
 )
 from shuffledp.sampling.device import Device, Reports, categories, runs
 from shuffledp.sampling.dyadic import BITS, ONE, budget, exp_below, numerator_up
-from shuffledp.sampling.integers import bernoulli, uniform
+from shuffledp.sampling.integers import bernoulli, bernoulli_bits, uniform
 from shuffledp.sampling.stream import Stream
 
 
@@ -76,6 +76,10 @@ class _Bitset(_Categorical):
     def columns(self) -> int:  # type: ignore[override]
         return -(-self.k // 8)
 
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return self.k
+
 
 @runs(UnaryEncoding)
 class UnaryDevice(_Bitset):
@@ -90,10 +94,14 @@ class UnaryDevice(_Bitset):
         self.randomizer = replace(asked, keep=keep, flip=self.flip / ONE, lose=self.lose / ONE)
 
     def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
-        n = inputs.size
-        bits = bernoulli(stream, self.flip, BITS, n * self.k).reshape(n, self.k)
-        bits[np.arange(n), inputs] = ~bernoulli(stream, self.lose, BITS, n)
-        return np.packbits(bits, axis=1)
+        n, columns = inputs.size, self.columns
+        out = bernoulli_bits(stream, self.flip, BITS, n * columns)
+        out[columns - 1 :: columns] &= 0xFF << (-self.k % 8) & 0xFF
+        place = np.arange(0, n * columns, columns) + (inputs >> 3)
+        bit = np.right_shift(128, inputs & 7).astype(np.uint8)
+        lost = bernoulli(stream, self.lose, BITS, n)
+        out[place] = np.where(lost, out[place] & ~bit, out[place] | bit)
+        return out
 
 
 @runs(SubsetSelection)
@@ -146,7 +154,7 @@ class HashingDevice(_Categorical):
         self._response = Response(asked.g, asked.eps0)
         self.randomizer = replace(asked, eps0=self._response.eps0)
         self.digits = (asked.k - 1).bit_length()
-        self.columns = self.digits + 1
+        self.columns = self.width = self.digits + 1
         self.dtype = np.min_scalar_type(self.g - 1)
 
     def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
@@ -177,12 +185,12 @@ class HadamardDevice(_Categorical):
         self.odd = numerator_up(1 / (1 + exp_below(asked.eps0)))
         ratio = Fraction(ONE, self.odd) - 1
         self.randomizer = replace(asked, eps0=budget(asked.eps0, ratio))
-        self.width = int(self._rows.max()).bit_length()
-        self.dtype = np.min_scalar_type((1 << self.width) - 1)
+        self.word_bits = int(self._rows.max()).bit_length()
+        self.dtype = np.min_scalar_type((1 << self.word_bits) - 1)
 
     def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
         rows = self._rows[inputs]
-        word = stream.bits(inputs.size, self.width).astype(np.int64)
+        word = stream.bits(inputs.size, self.word_bits).astype(np.int64)
         odd = np.bitwise_count(word & rows) & 1
         wanted = bernoulli(stream, self.odd, BITS, inputs.size)
         lowest = rows & -rows

@@ -16,7 +16,8 @@ from shuffledp.sampling.stream import Stream
 Reports = NDArray[Any]
 """One row of integers per report."""
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 20
+"""Random numbers at a time: what is worked on stays in the cache."""
 
 
 class Device(ABC):
@@ -30,6 +31,8 @@ class Device(ABC):
     columns: int
     """Integers per report."""
     dtype: np.dtype[Any]
+    width = 4
+    """Random numbers per report, about."""
 
     @abstractmethod
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
@@ -42,9 +45,10 @@ class Device(ABC):
     def encode(self, values: ArrayLike, stream: Stream) -> Reports:
         """One report per value (fewer where users stay silent), an integer array of 2 dimensions."""
         inputs = self._inputs(values)
+        step = max(1, _BLOCK // self.width)
         blocks = [
-            self._encode(inputs[start : start + _BLOCK], stream).reshape(-1, self.columns)
-            for start in range(0, len(inputs), _BLOCK)
+            self._encode(inputs[start : start + step], stream).reshape(-1, self.columns)
+            for start in range(0, len(inputs), step)
         ]
         if not blocks:
             return np.empty((0, self.columns), self.dtype)

@@ -23,6 +23,7 @@ Bools = NDArray[np.bool_]
 
 _BLOCK = 1 << 16
 """Samples at a time: everything stays in the cache."""
+_DENSE = 10
 
 
 def uniform(stream: Stream, bound: int, size: int) -> NDArray[Any]:
@@ -31,7 +32,8 @@ def uniform(stream: Stream, bound: int, size: int) -> NDArray[Any]:
     if bound == 1 << count:
         return stream.bits(size, count) if count else np.zeros(size, np.uint8)
     if bound >= 1 << 32:
-        return _accepted(size, lambda more: _below(stream.bits(more, count), bound))
+        share = bound / (1 << count)
+        return _accepted(size, share, lambda more: _below(stream.bits(more, count), bound))
     # Lemire: the product's upper half is the result, unless its lower half is in the odd remainder
     width = next(width for width in (8, 16, 32) if bound < 1 << (width - 4) or width == 32)
     narrow, wide = np.dtype(f"u{width // 8}"), np.dtype(f"u{width // 4}")
@@ -53,15 +55,13 @@ def _below(values: NDArray[Any], bound: int) -> NDArray[Any]:
     return np.asarray(values[values < values.dtype.type(bound)])
 
 
-def _accepted(size: int, propose: Callable[[int], NDArray[Any]]) -> NDArray[Any]:
-    """The first ``size`` accepted proposals."""
+def _accepted(size: int, share: float, propose: Callable[[int], NDArray[Any]]) -> NDArray[Any]:
+    """The first ``size`` accepted proposals, if about this share of them is accepted."""
     kept: list[NDArray[Any]] = []
-    have, rate = 0, 0.6
+    have = 0
     while not kept or have < size:
-        ask = max(int(1.02 * (size - have) / rate) + 16, 16)
-        kept.append(propose(ask))
+        kept.append(propose(int(1.01 * (size - have) / share) + 16))
         have += kept[-1].size
-        rate = max(kept[-1].size / ask, 0.05)
     return (kept[0] if len(kept) == 1 else np.concatenate(kept))[:size]
 
 
@@ -79,6 +79,32 @@ def bernoulli(stream: Stream, numerator: int, bits: int, size: int) -> Bools:
     tail = stream.bits(ties.size, rest)
     out[ties] = tail < tail.dtype.type(low)
     return out
+
+
+def bernoulli_bits(stream: Stream, numerator: int, bits: int, size: int) -> NDArray[np.uint8]:
+    """``size`` bytes, each of their 8 size bits set with probability numerator / 2^bits.
+
+    All bits are compared with the numerator at once, one random bit after the other; the few that
+    still agree after ten (one in 1024) go on by themselves.
+    """
+    words, rest = -(-size // 8), bits - _DENSE
+    below = np.zeros(words, np.uint64)
+    ties = np.full(words, ~np.uint64(0))
+    random = stream.words(words * _DENSE).reshape(_DENSE, words)
+    for place, row in zip(range(bits - 1, rest - 1, -1), random, strict=True):
+        if numerator >> place & 1:
+            below |= ties & ~row
+            ties &= row
+        else:
+            ties &= ~row
+    tied = np.flatnonzero(ties)
+    left = ties[tied]
+    while tied.size:
+        lowest = left & -left
+        below[tied] |= lowest * bernoulli(stream, numerator & ((1 << rest) - 1), rest, tied.size)
+        left ^= lowest
+        tied, left = tied[left != 0], left[left != 0]
+    return below.view(np.uint8)[:size]
 
 
 def bernoulli_each(stream: Stream, numerators: NDArray[np.uint64], bits: int) -> Bools:
@@ -121,7 +147,7 @@ def geometric(stream: Stream, rate: Fraction, size: int) -> Ints:
         whole = _units(stream, part.size) * rate.denominator + part.astype(np.int64)
         return np.asarray(whole // rate.numerator)
 
-    return _in_blocks(size, propose)
+    return _in_blocks(size, 0.63, propose)  # 1 - 1/e
 
 
 def discrete_laplace(stream: Stream, rate: Fraction, size: int) -> Ints:
@@ -133,7 +159,7 @@ def discrete_laplace(stream: Stream, rate: Fraction, size: int) -> Ints:
         once = (distance > 0) | ~negative  # zero has one sign only
         return np.asarray(np.where(negative, -distance, distance)[once])
 
-    return _in_blocks(size, propose)
+    return _in_blocks(size, 1.0 + 0.5 * math.expm1(-min(float(rate), 1.0)), propose)
 
 
 def discrete_gaussian(stream: Stream, variance: Fraction, size: int) -> Ints:
@@ -153,13 +179,13 @@ def discrete_gaussian(stream: Stream, variance: Fraction, size: int) -> Ints:
         keep[keep] = _bernoulli_exp(stream, part[keep].astype(np.uint64), denominator)
         return np.asarray(y[keep])
 
-    return _in_blocks(size, propose)
+    return _in_blocks(size, 0.7, propose)
 
 
-def _in_blocks(size: int, propose: Callable[[int], Ints]) -> Ints:
+def _in_blocks(size: int, share: float, propose: Callable[[int], Ints]) -> Ints:
     """Accepted proposals, drawn a block at a time."""
     out = np.empty(size, np.int64)
     for start in range(0, size, _BLOCK):
         part = out[start : start + _BLOCK]
-        part[...] = _accepted(part.size, propose)
+        part[...] = _accepted(part.size, share, propose)
     return out
