@@ -21,6 +21,7 @@ ORDER = [
     {"sampling"},
     {"shuffling"},
     {"analysis"},
+    {"planning"},
     {"reports"},
     {"reproduce"},
     {"cli"},

@@ -8,6 +8,7 @@ from shuffledp import __version__
 from shuffledp.cli.account import account
 from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.compare import compare
+from shuffledp.cli.plan import plan
 from shuffledp.cli.refute import refute
 from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.theorems import theorems
@@ -39,5 +40,5 @@ def main() -> None:
     """
 
 
-for _command in (account, compare, calibrate, refute, theorems, reproduce):
+for _command in (account, compare, calibrate, plan, refute, theorems, reproduce):
     main.add_command(_command)
