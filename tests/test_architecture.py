@@ -22,6 +22,7 @@ ORDER = [
     {"shuffling"},
     {"analysis"},
     {"planning"},
+    {"pipeline"},
     {"reports"},
     {"reproduce"},
     {"cli"},
