@@ -21,7 +21,7 @@ ORDER = [
     {"sampling"},
     {"shuffling"},
     {"analysis"},
-    {"planning"},
+    {"planning", "auditing"},
     {"pipeline"},
     {"reports"},
     {"reproduce"},

@@ -7,6 +7,7 @@ import click
 from shuffledp import __version__
 from shuffledp.cli.account import account
 from shuffledp.cli.analyze import analyze
+from shuffledp.cli.audit import audit
 from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.compare import compare
 from shuffledp.cli.encode import encode
@@ -56,5 +57,6 @@ for _command in (
     encode,
     shuffle,
     analyze,
+    audit,
 ):
     main.add_command(_command)
