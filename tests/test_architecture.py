@@ -25,7 +25,7 @@ ORDER = [
     {"pipeline"},
     {"reports"},
     {"reproduce"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
