@@ -143,7 +143,7 @@ BAD = {
         f"run survey.csv --column dest --task histogram {TARGET} --mechanism abc",
         "mechanism",
     ),
-    "small batch": (f"run survey.csv --column dest --n 5000 {HISTOGRAM}", "5000 rows"),
+    "small batch": (f"run survey.csv --column dest --n 5000 {HISTOGRAM}", "batch of 5000"),
     "empty": (f"run empty.csv --column dest {HISTOGRAM}", "rows"),
     "bad out": (f"run survey.csv --column dest {HISTOGRAM} --out x.doc", ".csv or .parquet"),
     "no folder": (f"run survey.csv --column dest {HISTOGRAM} --out no/x.csv", "can be written"),

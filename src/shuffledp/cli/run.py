@@ -39,6 +39,7 @@ def run(
     **question: Any,
 ) -> None:
     """Calibrate, randomize every row of DATA as a device would, shuffle, estimate."""
+    from shuffledp.pipeline import Embedded
     from shuffledp.pipeline import run as collect
     from shuffledp.pipeline.tables import kind
 
@@ -46,11 +47,7 @@ def run(
         if path is not None:
             kind(parameter, path)
     asked = job(data, **question)
+    engine = Embedded(stream(simulation), memory << 20)
     with bar("randomizing", asked.n) as advance:
-        found = collect(
-            asked, data, stream(simulation), reports=reports, memory=memory << 20, advance=advance
-        )
-    from dataclasses import replace
-
-    asked = replace(asked, shuffled=True, simulated=simulation is not None)
+        asked, found = collect(asked, data, engine, reports=reports, advance=advance)
     show(asked, found, out=out, plot=plot, as_json=as_json, project=simplex)

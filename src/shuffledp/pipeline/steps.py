@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,15 +10,13 @@ import numpy as np
 
 from shuffledp.analysis import Estimate
 from shuffledp.errors import ParameterError
-from shuffledp.pipeline.job import Job, Tally, numbered, present, texts
+from shuffledp.pipeline.engines import Advance, Embedded, Engine
+from shuffledp.pipeline.job import Job, numbered, present, texts
 from shuffledp.pipeline.tables import header, kind, read, written
 from shuffledp.sampling import Stream
 from shuffledp.sampling.device import Reports
 from shuffledp.shuffling import Shuffler
 from shuffledp.shuffling.shuffler import MEMORY
-
-Advance = Callable[[int], None]
-"""Told how many rows are done."""
 
 
 def _silent(_rows: int) -> None:
@@ -41,15 +39,6 @@ def survey(
     if rows == 0:
         raise ParameterError("data", "a table with rows", str(data))
     return rows, tuple(sorted(found))
-
-
-def encode_rows(
-    job: Job, data: str | Path, stream: Stream, advance: Advance = _silent
-) -> Iterator[Reports]:
-    """Reports of all users of a table, block by block."""
-    for row, batch in numbered(read(data, job.columns)):
-        yield job.encode(batch, row, stream)
-        advance(batch.num_rows)
 
 
 def _names(job: Job) -> list[str]:
@@ -93,7 +82,7 @@ def encode(
     """Randomize every row as a device would."""
     kind("out", out)
     job = replace(job.checked(), shuffled=False, simulated=stream.simulated)
-    return write_reports(job, encode_rows(job, data, stream, advance), out)
+    return write_reports(job, Embedded(stream).reports(job, data, advance), out)
 
 
 def shuffle(
@@ -134,29 +123,33 @@ def analyze(reports: str | Path, advance: Advance = _silent) -> tuple[Job, Estim
 def run(
     job: Job,
     data: str | Path,
-    stream: Stream,
+    engine: Engine,
     *,
     reports: str | Path | None = None,
-    memory: int = MEMORY,
     advance: Advance = _silent,
-) -> Estimate:
+) -> tuple[Job, Estimate]:
     """Randomize, shuffle, estimate.
 
     Only counts leave this process, and they have no order: reports are permuted if a file of them
     is asked for.
     """
-    job = replace(job.checked(), shuffled=True, simulated=stream.simulated)
-    tally: Tally = job.tally()
-    shuffler = Shuffler(stream, minimum=job.n, memory=memory)
-    for block in encode_rows(job, data, stream, advance):
-        tally.add(block)
-        if reports is not None:
-            shuffler.add(block)
-    if tally.reports < job.n:
-        raise ParameterError("data", f"at least the promised batch of {job.n} rows", tally.reports)
-    if reports is not None:
-        write_reports(job, shuffler.release(), reports)
-    return job.estimate(tally)
+    job = replace(job.checked(), shuffled=True, simulated=engine.simulated)
+    if reports is None:
+        tally = engine.tallied(job, data, advance)
+        if tally.reports < job.n:
+            raise ParameterError(
+                "data", f"at least the promised batch of {job.n} rows", tally.reports
+            )
+        return job, job.estimate(tally)
+    tally = job.tally()
+
+    def counted() -> Iterator[Reports]:
+        for block in engine.shuffled(job, data, advance):
+            tally.add(block)
+            yield block
+
+    write_reports(job, counted(), reports)
+    return job, job.estimate(tally)
 
 
 def write_estimate(found: Estimate, out: str | Path) -> None:
