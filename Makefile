@@ -15,6 +15,7 @@ test: lint
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 test-all: lint
+	$(PIP) install -c constraints.txt -e '.[scale]'
 	$(BIN)/python -m pytest -n $(WORKERS) -m "slow or not slow"
 
 lint: $(VENV)/.ready
