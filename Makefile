@@ -32,6 +32,7 @@ bench: $(VENV)/.ready
 	$(PIP) install -c constraints.txt -e '.[peers]'
 	$(BIN)/python bench/sampling.py
 	$(BIN)/python bench/pipeline.py
+	$(BIN)/python bench/composition.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

@@ -5,6 +5,9 @@ ShuffleDPError
 ├── RegimeError         a theorem is asked outside its validity (also a ValueError)
 ├── UnknownTheoremError no such id in the registry (also a KeyError)
 ├── ConversionError     a curve cannot answer this question (also a ValueError)
+├── LedgerError         the book of budgets cannot do this
+│   ├── BudgetExceededError  a spend does not fit into its cohort's budget
+│   └── UnknownOutcomeError  the store went away while it was told to record
 └── MissingExtraError   an optional dependency is not installed (also an ImportError)
 """
 
@@ -48,6 +51,26 @@ class UnknownTheoremError(ShuffleDPError, KeyError):
 
 class ConversionError(ShuffleDPError, ValueError):
     """The mathematics offers no way from this bound to that question."""
+
+
+class LedgerError(ShuffleDPError):
+    """The ledger refuses, or its store is out of reach. Nothing was recorded, unless it says so."""
+
+
+class BudgetExceededError(LedgerError):
+    """The budget of a cohort does not hold this spend. Nothing was recorded."""
+
+    exit_code = 3
+
+
+class UnknownOutcomeError(LedgerError):
+    """The store went away during the commit: the spend may or may not be recorded."""
+
+    def __init__(self, store: str, reason: str) -> None:
+        super().__init__(
+            f"Committing to {store} failed: {reason}. The spend may or may not be recorded:"
+            " repeat it with the same key."
+        )
 
 
 class MissingExtraError(ShuffleDPError, ImportError):

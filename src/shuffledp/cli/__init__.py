@@ -11,6 +11,7 @@ from shuffledp.cli.audit import audit
 from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.compare import compare
 from shuffledp.cli.encode import encode
+from shuffledp.cli.ledger import ledger
 from shuffledp.cli.plan import plan
 from shuffledp.cli.refute import refute
 from shuffledp.cli.reproduce import reproduce
@@ -22,10 +23,6 @@ from shuffledp.errors import ShuffleDPError
 __all__ = ["main"]
 
 
-class _Failure(click.ClickException):
-    exit_code = ShuffleDPError.exit_code
-
-
 class _Group(click.Group):
     """Turns the library's errors into one line on stderr and their exit code."""
 
@@ -33,7 +30,8 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except ShuffleDPError as error:
-            raise _Failure(str(error)) from error
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(error.exit_code)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -58,5 +56,6 @@ for _command in (
     shuffle,
     analyze,
     audit,
+    ledger,
 ):
     main.add_command(_command)
