@@ -124,6 +124,21 @@ def test_simulations_repeat_and_say_so(folder: Path) -> None:
     assert "protects nobody" in _call(line).output
 
 
+def test_the_ledger_is_asked_before_anything_leaves(folder: Path, tmp_path: Path) -> None:
+    book, out, mixed = tmp_path / "book.db", tmp_path / "out.csv", tmp_path / "mixed.csv"
+    assert _call(f"ledger init users --epsilon 1.5 --delta 1e-6 --store {book}").exit_code == 0
+    line = f"run {folder}/survey.csv --column dest --task histogram {TARGET} --mechanism krr"
+    paid = f"--ledger {book} --cohort users"
+    assert "lost in all" in _call(f"{line} {paid} --out {out}").output
+    assert out.exists()
+    refused = _call(f"{line} {paid} --reports {mixed} --epsilon 1")
+    assert refused.exit_code == 3, refused.output
+    assert not mixed.exists()
+    shown = _ok(f"ledger show users --store {book}")["cohorts"][0]
+    assert shown["spends"] == 1
+    assert "ledger" in _call(f"{line} --cohort users").output
+
+
 HISTOGRAM = f"--task histogram {TARGET} --mechanism krr"
 BAD = {
     "missing column": (f"run survey.csv --column nowhere {HISTOGRAM}", "dest, delay"),

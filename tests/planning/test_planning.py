@@ -14,6 +14,7 @@ from shuffledp.analysis import Frequencies
 from shuffledp.analysis.means import Decoder
 from shuffledp.cli import main
 from shuffledp.planning import Histogram, Mean, Plan, Target, Vector, plan
+from shuffledp.protocols import Rounds
 from shuffledp.sampling import Device, device, secure
 
 STREAM = secure()
@@ -90,11 +91,16 @@ def test_the_order_and_the_baselines(plans: dict[str, Plan]) -> None:
         assert (local.trust, central.trust) == ("nobody", "curator")
 
 
-def test_rounds_share_the_budget() -> None:
+def test_rounds_are_composed() -> None:
+    """More than an equal share for each round, and never more than the target."""
     target = Target(1.0, 1e-6, 10_000, rounds=10)
-    found = target.largest(Histogram(K).randomizers()["krr"])
-    once = Shuffled(found.randomizer, 10_000).epsilon(1e-7)
-    assert 10 * once.upper <= 1.0
+    build = Histogram(K).randomizers()["krr"]
+    found = target.largest(build)
+    share = Target(0.1, 1e-7, 10_000).largest(build)
+    assert found.randomizer.eps0 > 1.2 * share.randomizer.eps0
+    together = Rounds([(Shuffled(found.randomizer, 10_000), 10)]).delta(1.0)
+    assert together.upper <= 1e-6
+    assert target.achieved(found.randomizer).value == together.upper
 
 
 def test_a_tiny_crowd_keeps_its_local_budget() -> None:

@@ -51,6 +51,39 @@ memory_option = click.option(
 )
 
 
+def ledger_options(command: F) -> F:
+    """--ledger, --cohort."""
+    for option in (
+        click.option("--cohort", help="Whose budget pays (with --ledger)."),
+        click.option(
+            "--ledger",
+            envvar="SHUFFLEDP_LEDGER",
+            help="Record the spend in this book, an SQLite file or postgresql:// URL, before release.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def booking(ledger: str | None, cohort: str | None) -> Callable[[Job], None]:
+    """Records what a release costs, before it is made."""
+
+    def book(job: Job) -> None:
+        if ledger is None or cohort is None:
+            return
+        from shuffledp.ledger import Ledger
+        from shuffledp.protocols import Shuffled
+
+        protocol = Shuffled(job.device.randomizer, job.n)
+        label = f"{job.task} of {', '.join(job.columns)}"
+        receipt = Ledger.open(ledger).spend(cohort, protocol, label=label)
+        click.echo(f"ledger: {cohort} #{receipt.number}, lost in all {receipt.lost}", err=True)
+
+    if cohort is not None and ledger is None:
+        raise ParameterError("ledger", "given with --cohort", None)
+    return book
+
+
 def question_about_data(command: F) -> F:
     """DATA, --column, --task, the guarantee, and how values are declared."""
     for option in reversed(_QUESTION):

@@ -8,7 +8,9 @@ import click
 
 from shuffledp.cli.collection import (
     bar,
+    booking,
     job,
+    ledger_options,
     memory_option,
     question_about_data,
     show,
@@ -16,6 +18,7 @@ from shuffledp.cli.collection import (
     stream,
 )
 from shuffledp.cli.options import json_option, plot_option
+from shuffledp.errors import ParameterError
 
 
 @click.command()
@@ -23,6 +26,13 @@ from shuffledp.cli.options import json_option, plot_option
 @click.option("--out", help="Write the estimates to this .csv or .parquet file.")
 @click.option("--reports", help="Also write the shuffled reports to this file.")
 @click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
+@click.option(
+    "--spark",
+    "master",
+    metavar="MASTER",
+    help="Run on this Spark cluster, such as local[2] or spark://host:7077 (Parquet only).",
+)
+@ledger_options
 @simulation_option
 @memory_option
 @json_option
@@ -32,6 +42,9 @@ def run(
     out: str | None,
     reports: str | None,
     simplex: bool,
+    master: str | None,
+    ledger: str | None,
+    cohort: str | None,
     simulation: int | None,
     memory: int,
     as_json: bool,
@@ -39,15 +52,24 @@ def run(
     **question: Any,
 ) -> None:
     """Calibrate, randomize every row of DATA as a device would, shuffle, estimate."""
-    from shuffledp.pipeline import Embedded
+    from shuffledp.pipeline import Embedded, Engine
     from shuffledp.pipeline import run as collect
     from shuffledp.pipeline.tables import kind
 
     for parameter, path in (("out", out), ("reports", reports)):
         if path is not None:
             kind(parameter, path)
+    book = booking(ledger, cohort)
     asked = job(data, **question)
-    engine = Embedded(stream(simulation), memory << 20)
+    engine: Engine
+    if master is None:
+        engine = Embedded(stream(simulation), memory << 20)
+    else:
+        if simulation is not None:
+            raise ParameterError("simulation", "left out with --spark", simulation)
+        from shuffledp.pipeline.spark import Spark, session
+
+        engine = Spark(session(master))
     with bar("randomizing", asked.n) as advance:
-        asked, found = collect(asked, data, engine, reports=reports, advance=advance)
+        asked, found = collect(asked, data, engine, reports=reports, book=book, advance=advance)
     show(asked, found, out=out, plot=plot, as_json=as_json, project=simplex)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +18,15 @@ from shuffledp.sampling.device import Reports
 from shuffledp.shuffling import Shuffler
 from shuffledp.shuffling.shuffler import MEMORY
 
+Booking = Callable[[Job], None]
+"""Called when a release is ready and before it is made: to record what it costs, or to refuse."""
+
 
 def _silent(_rows: int) -> None:
+    pass
+
+
+def _free(_job: Job) -> None:
     pass
 
 
@@ -92,6 +99,7 @@ def shuffle(
     *,
     minimum: int | None = None,
     memory: int = MEMORY,
+    book: Booking = _free,
     advance: Advance = _silent,
 ) -> Job:
     """The same reports in an order that tells nothing, if there are enough of them."""
@@ -126,6 +134,7 @@ def run(
     engine: Engine,
     *,
     reports: str | Path | None = None,
+    book: Booking = _free,
     advance: Advance = _silent,
 ) -> tuple[Job, Estimate]:
     """Randomize, shuffle, estimate.
@@ -140,11 +149,14 @@ def run(
             raise ParameterError(
                 "data", f"at least the promised batch of {job.n} rows", tally.reports
             )
+        book(job)
         return job, job.estimate(tally)
     tally = job.tally()
 
     def counted() -> Iterator[Reports]:
-        for block in engine.shuffled(job, data, advance):
+        for number, block in enumerate(engine.shuffled(job, data, advance)):
+            if number == 0:
+                book(job)
             tally.add(block)
             yield block
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.curves.gdp import gaussian_delta
-from shuffledp.labels import Interval
+from shuffledp.labels import Value
 from shuffledp.planning.target import Target
 from shuffledp.planning.tasks import Task
 from shuffledp.sampling import Device, device
@@ -23,8 +23,8 @@ class Choice:
     """Whom users must trust: a shuffler, nobody, or a curator who sees their values."""
     eps0: float | None
     error: float
-    guarantee: Interval | None = None
-    """epsilon of one round at its share of delta."""
+    achieved: Value | None = None
+    """delta at the target epsilon, all rounds together."""
     device: Device | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -34,7 +34,7 @@ class Choice:
             "trust": self.trust,
             "eps0": self.eps0,
             "error": self.error,
-            "epsilon_per_round": None if self.guarantee is None else self.guarantee.to_dict(),
+            "delta": None if self.achieved is None else self.achieved.to_dict(),
         }
 
 
@@ -97,7 +97,7 @@ def _shuffled(task: Task, target: Target, name: str) -> Choice:
 
 def _local(task: Task, target: Target, name: str) -> Choice:
     """No shuffler: the local budget is all there is."""
-    found = device(task.randomizers()[name](target.share[0]))
+    found = device(task.randomizers()[name](target.epsilon / target.rounds))
     error = math.sqrt(task.variance(found, target.n))
     return Choice(name, "nobody", found.randomizer.eps0, error)
 

@@ -22,18 +22,18 @@ def print_plan(plan: Plan) -> None:
     best = plan.best.error
 
     def row(choice: Choice) -> list[object]:
-        known = choice.guarantee
+        known = choice.achieved
         return [
             choice.name,
             choice.trust,
             choice.eps0,
             choice.error,
             f"{choice.error / best:.3g} x",
-            None if known is None else known.upper,
+            None if known is None else known.value,
             None if known is None else f"{known.status.value} by {known.theorem}",
         ]
 
-    columns = ["randomizer", "trusts", "eps0", "error", "of the best", "epsilon a round", "label"]
+    columns = ["randomizer", "trusts", "eps0", "error", "of the best", "delta", "label"]
     print_rows(
         _title(plan),
         columns,
