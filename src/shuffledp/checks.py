@@ -61,3 +61,10 @@ def count(name: str, value: object) -> int:
     if not math.isfinite(number) or number != math.floor(number) or not 1 <= number <= 1e12:
         raise ParameterError(name, condition, value)
     return int(number)
+
+
+def whole(name: str, value: object, least: int) -> int:
+    """An integer of at least this size."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ParameterError(name, f"an integer >= {least}", value)
+    return int(value)

@@ -6,11 +6,17 @@ import click
 
 from shuffledp import __version__
 from shuffledp.cli.account import account
+from shuffledp.cli.analyze import analyze
+from shuffledp.cli.audit import audit
 from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.compare import compare
+from shuffledp.cli.encode import encode
 from shuffledp.cli.ledger import ledger
+from shuffledp.cli.plan import plan
 from shuffledp.cli.refute import refute
 from shuffledp.cli.reproduce import reproduce
+from shuffledp.cli.run import run
+from shuffledp.cli.shuffle import shuffle
 from shuffledp.cli.theorems import theorems
 from shuffledp.errors import ShuffleDPError
 
@@ -37,5 +43,19 @@ def main() -> None:
     """
 
 
-for _command in (account, compare, calibrate, refute, ledger, theorems, reproduce):
+for _command in (
+    account,
+    compare,
+    calibrate,
+    plan,
+    refute,
+    theorems,
+    reproduce,
+    run,
+    encode,
+    shuffle,
+    analyze,
+    audit,
+    ledger,
+):
     main.add_command(_command)

@@ -3,10 +3,12 @@
 from shuffledp.randomizers.base import Randomizer, Scene
 from shuffledp.randomizers.checkin import CheckIn
 from shuffledp.randomizers.continuous import DiscreteLaplace, Gaussian, Laplace, TruncatedLaplace
+from shuffledp.randomizers.coordinates import OneCoordinate
 from shuffledp.randomizers.finite import (
     KRR,
     BinaryRR,
     Channel,
+    DiscretePiecewise,
     HadamardResponse,
     LocalHashing,
     OneBitMean,
@@ -17,6 +19,7 @@ from shuffledp.randomizers.finite import (
     rappor,
 )
 from shuffledp.randomizers.ldp import LDP
+from shuffledp.randomizers.prefixes import OnePrefix
 from shuffledp.randomizers.rounds import Repeated, Subsampled
 
 __all__ = [
@@ -26,11 +29,14 @@ __all__ = [
     "Channel",
     "CheckIn",
     "DiscreteLaplace",
+    "DiscretePiecewise",
     "Gaussian",
     "HadamardResponse",
     "Laplace",
     "LocalHashing",
     "OneBitMean",
+    "OneCoordinate",
+    "OnePrefix",
     "Piecewise",
     "Randomizer",
     "Repeated",

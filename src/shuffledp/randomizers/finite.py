@@ -26,12 +26,6 @@ Kinds = dict[tuple[int, ...], float]
 _BY_SYMMETRY = "all pairs of inputs are alike by symmetry"
 
 
-def _integer(name: str, value: object, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ParameterError(name, f"an integer >= {least}", value)
-    return int(value)
-
-
 @dataclass(frozen=True)
 class Symmetric(Randomizer):
     """Every outcome is E times likelier, or not, for each value, and all values are alike."""
@@ -97,7 +91,7 @@ class KRR(Symmetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "k", _integer("k", self.k, 2))
+        object.__setattr__(self, "k", checks.whole("k", self.k, 2))
 
     def __str__(self) -> str:
         return f"{self.k}-ary randomized response, eps0 = {self.eps0:g}"
@@ -151,9 +145,9 @@ class LocalHashing(Symmetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "k", _integer("k", self.k, 2))
+        object.__setattr__(self, "k", checks.whole("k", self.k, 2))
         g = min(round(math.exp(min(self.eps0, 30.0))) + 1, 2**31) if self.g is None else self.g
-        object.__setattr__(self, "g", _integer("g", g, 2))
+        object.__setattr__(self, "g", checks.whole("g", g, 2))
 
     def __str__(self) -> str:
         return f"local hashing to {self.g} values, eps0 = {self.eps0:g}"
@@ -187,7 +181,7 @@ class HadamardResponse(Symmetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "k", _integer("k", self.k, 2))
+        object.__setattr__(self, "k", checks.whole("k", self.k, 2))
 
     @property
     def _only_two(self) -> bool:
@@ -212,9 +206,9 @@ class SubsetSelection(Symmetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "k", _integer("k", self.k, 2))
+        object.__setattr__(self, "k", checks.whole("k", self.k, 2))
         d = max(1, round(self.k / (math.exp(self.eps0) + 1.0))) if self.d is None else self.d
-        object.__setattr__(self, "d", _integer("d", d, 1))
+        object.__setattr__(self, "d", checks.whole("d", d, 1))
         if self.d is not None and self.d >= self.k:
             raise ParameterError("d", f"less than k = {self.k}", self.d)
 
@@ -275,6 +269,46 @@ class Piecewise(Symmetric):
 
 
 @dataclass(frozen=True)
+class DiscretePiecewise(Symmetric):
+    """The piecewise mechanism on a grid: value x in 0..levels, report in 0..levels + window - 1.
+
+    The ``window`` reports x, ..., x + window - 1 are E times likelier than the others.
+    """
+
+    levels: int
+    window: int
+    pair_argument = Piecewise.pair_argument
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.whole("levels", self.levels, 1)
+        if checks.whole("window", self.window, 1) > self.levels:
+            raise ParameterError("window", f"at most levels = {self.levels}", self.window)
+
+    def __str__(self) -> str:
+        return (
+            f"piecewise mechanism on 0..{self.levels}, window {self.window}, eps0 = {self.eps0:g}"
+        )
+
+    def _triples(self) -> tuple[Kinds, float]:
+        # x = 0, x' = levels, x'' = the middle, whose window may reach into both others
+        middle = self.levels // 2
+        left = max(self.window - middle, 0)
+        right = max(middle + self.window - self.levels, 0)
+        alone = self.window - left - right
+        sizes: Kinds = {
+            (1, 0, 1): left,
+            (0, 1, 1): right,
+            (1, 0, 0): self.window - left,
+            (0, 1, 0): self.window - right,
+            (0, 0, 1): alone,
+            (0, 0, 0): self.levels - self.window - alone,
+        }
+        big = math.exp(self.eps0)
+        return sizes, 1.0 / (self.window * big + self.levels)
+
+
+@dataclass(frozen=True)
 class UnaryEncoding(Randomizer):
     """One bit per value: the true one stays 1 with probability ``keep``, others become 1 with ``flip``.
 
@@ -290,7 +324,7 @@ class UnaryEncoding(Randomizer):
     pair_argument = _BY_SYMMETRY
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _integer("k", self.k, 2))
+        object.__setattr__(self, "k", checks.whole("k", self.k, 2))
         (checks.probability if self.lose is None else checks.unit)("keep", self.keep)
         checks.probability("flip", self.flip)
         if self.flip >= self.keep:

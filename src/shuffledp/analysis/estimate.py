@@ -1,0 +1,106 @@
+"""What an analyst learns: numbers with their errors, and the privacy they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp import checks
+from shuffledp.errors import ParameterError
+from shuffledp.labels import Interval
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Unbiased estimates, one per name, with the variance that randomizing adds.
+
+    ``projected`` ones were moved to the nearest law (no longer unbiased, intervals as before).
+    """
+
+    quantity: str
+    names: tuple[Any, ...]
+    values: Array
+    variances: Array
+    reports: int
+    guarantee: Interval | None = None
+    note: str = ""
+    projected: bool = False
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Confidence intervals of this level, each for itself."""
+        reach = quantile(level) * np.sqrt(self.variances)
+        return self.values - reach, self.values + reach
+
+    def on_simplex(self) -> Estimate:
+        """The nearest frequencies that are non-negative and sum to 1."""
+        return replace(self, values=simplex(self.values), projected=True)
+
+    def scaled(self, low: float, high: float) -> Estimate:
+        """Shares of a range as numbers of that range."""
+        span = high - low
+        return replace(self, values=low + span * self.values, variances=span**2 * self.variances)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        low, high = self.interval()
+        return {
+            "quantity": self.quantity,
+            "reports": self.reports,
+            "privacy": None if self.guarantee is None else self.guarantee.to_dict(),
+            "projected": self.projected,
+            "note": self.note,
+            "estimates": [
+                {"name": name, "value": value, "error": error, "low": below, "high": above}
+                for name, value, error, below, above in zip(
+                    self.names,
+                    self.values.tolist(),
+                    np.sqrt(self.variances).tolist(),
+                    low.tolist(),
+                    high.tolist(),
+                    strict=True,
+                )
+            ],
+        }
+
+
+def quantile(level: float) -> float:
+    """Standard deviations either side that hold this share of a normal law."""
+    return NormalDist().inv_cdf(0.5 + 0.5 * checks.probability("level", level))
+
+
+def simplex(values: Array) -> Array:
+    """The nearest point with non-negative coordinates that sum to 1."""
+    falling = np.sort(values)[::-1]
+    excess = (np.cumsum(falling) - 1.0) / np.arange(1, values.size + 1)
+    cut = excess[np.flatnonzero(falling > excess)[-1]]
+    return np.asarray(np.maximum(values - cut, 0.0))
+
+
+def combine(estimates: Sequence[Estimate]) -> Estimate:
+    """Several estimates of the same numbers, weighted so that the variance is least.
+
+    For classes of users with budgets of their own that may travel with the reports: each class is
+    estimated by itself. All classes are taken to be samples of one population.
+    """
+    if not estimates:
+        raise ParameterError("estimates", "at least one", 0)
+    first = estimates[0]
+    if any(each.names != first.names or each.quantity != first.quantity for each in estimates):
+        raise ParameterError("estimates", "of the same numbers", [e.quantity for e in estimates])
+    weights = np.array([1.0 / each.variances for each in estimates])
+    values = np.array([each.values for each in estimates])
+    return replace(
+        first,
+        values=(weights * values).sum(axis=0) / weights.sum(axis=0),
+        variances=1.0 / weights.sum(axis=0),
+        reports=sum(each.reports for each in estimates),
+        guarantee=None,
+        note=f"{len(estimates)} classes, weighted by the inverse of their variance",
+    )

@@ -1,0 +1,199 @@
+"""Does what runs keep what is claimed? Lower bounds on epsilon from many trials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from shuffledp import checks
+from shuffledp.auditing.attack import Attack, Release, Scores, pipeline
+from shuffledp.auditing.proportions import lower_limit, upper_limit
+from shuffledp.bounds import get_bound
+from shuffledp.curves import ProfileCurve
+from shuffledp.labels import Interval
+from shuffledp.numerics.enclosure import SEARCH
+from shuffledp.protocols import Shuffled
+from shuffledp.randomizers import KRR, Randomizer
+from shuffledp.sampling import Stream, device
+
+FAILURE = 0.01
+"""Chance that any of the bounds of one audit is above the truth."""
+_BOUNDS = 6
+"""Direct and family bounds share the limits of 2 attacks x (2 directions + the family's)."""
+_HELD_OUT = 0.1
+_ORDERED_TRIALS = 20_000
+_GRID = 24
+_MOST = 60.0
+_PRECISION = 2e-3
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was claimed, and what the attacks prove."""
+
+    randomizer: Randomizer
+    n: int
+    delta: float
+    trials: int
+    claimed: Interval
+    direct: float
+    """epsilon is at least this: ln((true positives - delta) / false positives)."""
+    ordered: float
+    """The same from the report in the victim's place: large if nothing is shuffled."""
+    family: float | None
+    """If it is k-RR with some budget: epsilon is at least this."""
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is refuted."""
+        return max(self.direct, self.ordered, self.family or 0.0) > self.claimed.upper
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "mechanism": str(self.randomizer),
+            "n": self.n,
+            "delta": self.delta,
+            "trials": self.trials,
+            "claimed": self.claimed.to_dict(),
+            "direct": self.direct,
+            "ordered": self.ordered,
+            "family": self.family,
+            "failure": FAILURE,
+            "violated": self.violated,
+        }
+
+
+def audit(
+    randomizer: Randomizer,
+    n: int,
+    *,
+    delta: float,
+    trials: int,
+    stream: Stream,
+    release: Release | None = None,
+    advance: Callable[[int], None] = lambda _trials: None,
+) -> Audit:
+    """Attack ``release`` (default: our devices and shuffler) and compare with the guarantee.
+
+    Each world gets this many trials; one in ten serves to choose thresholds only.
+    """
+    machine = device(randomizer)
+    n, trials = checks.count("n", n), checks.count("trials", trials)
+    delta = checks.probability("delta", delta)
+    claimed = Shuffled(machine.randomizer, n).epsilon(delta)
+    k = getattr(machine, "k", None) or machine.inputs  # type: ignore[attr-defined]
+    attack = Attack(machine, n, others=2 if k > 2 else 1)
+    release = pipeline(machine, stream) if release is None else release
+    counts = attack.scores(release, trials, ordered=False, advance=advance)
+    few = min(trials, _ORDERED_TRIALS)
+    places = attack.scores(release, few, ordered=True, advance=advance)
+    family = None
+    if isinstance(machine.randomizer, KRR):
+        family = _family(machine.randomizer, n, delta, counts)
+    return Audit(
+        machine.randomizer,
+        n,
+        delta,
+        trials,
+        claimed,
+        _direct(counts, delta),
+        _direct(places, delta),
+        family,
+    )
+
+
+def _limits(scores: Scores, threshold: float) -> tuple[float, float]:
+    """Least rate of true positives and largest of false ones, of the test score > threshold."""
+    failure = FAILURE / _BOUNDS / 2.0
+    hits = int(np.count_nonzero(scores.first > threshold))
+    alarms = int(np.count_nonzero(scores.second > threshold))
+    return (
+        lower_limit(hits, scores.first.size, failure),
+        upper_limit(alarms, scores.second.size, failure),
+    )
+
+
+def _split(scores: Scores) -> tuple[Scores, Scores]:
+    """Trials for choosing a threshold, and the others."""
+    first, second = (max(1, int(_HELD_OUT * side.size)) for side in (scores.first, scores.second))
+    return (
+        Scores(scores.first[:first], scores.second[:second]),
+        Scores(scores.first[first:], scores.second[second:]),
+    )
+
+
+def _best(scores: Scores, gain: Callable[[float, float], float]) -> tuple[float, float]:
+    """Limits at the threshold that was best on the trials held out."""
+    chosen, rest = _split(scores)
+    places = np.unique(
+        np.quantile(np.concatenate([chosen.first, chosen.second]), np.linspace(0.001, 0.999, 200))
+    )
+    # between two scores: ties are common, and a threshold at one would split them
+    places = np.concatenate([places, [places[0] - 1.0]])
+    threshold = max(places, key=lambda place: gain(*_guess(chosen, float(place))))
+    return _limits(rest, float(threshold))
+
+
+def _guess(scores: Scores, threshold: float) -> tuple[float, float]:
+    """About the limits, quickly, and wide: what the few trials held out do not know is not chosen."""
+    rates = []
+    for side, sign in ((scores.first, -3.0), (scores.second, 3.0)):
+        rate = (np.count_nonzero(side > threshold) + 1.0) / (side.size + 2.0)
+        rates.append(rate + sign * math.sqrt(rate * (1.0 - rate) / side.size))
+    return rates[0], rates[1]
+
+
+def _direct(scores: Scores, delta: float) -> float:
+    """Both directions."""
+
+    def bound(hits: float, alarms: float) -> float:
+        return math.log((hits - delta) / alarms) if hits > delta and alarms > 0.0 else 0.0
+
+    swapped = Scores(-scores.second, -scores.first)
+    return max(0.0, *(bound(*_best(way, bound)) for way in (scores, swapped)))
+
+
+def _family(randomizer: KRR, n: int, delta: float, scores: Scores) -> float:
+    """epsilon of the smallest budget whose trade-off function allows the errors seen."""
+    normal = NormalDist()
+
+    def power(hits: float, alarms: float) -> float:
+        if not (0.02 < hits < 0.98 and 0.02 < alarms < 0.98):
+            return -math.inf  # rare events are not known well enough to choose by
+        return normal.inv_cdf(hits) - normal.inv_cdf(alarms)
+
+    hits, alarms = _best(scores, power)
+
+    def allows(eps0: float) -> bool:
+        """Whether no epsilon of a grid forbids these errors: a coarser grid allows more."""
+        curve = get_bound("blanket").curve(replace(randomizer, eps0=eps0), n)
+        assert isinstance(curve, ProfileCurve)
+        for epsilon in grid:
+            loss = curve.enclose(epsilon, SEARCH).upper
+            # the test, and its contrary
+            if (
+                hits > math.exp(epsilon) * alarms + loss
+                or 1.0 - alarms > math.exp(epsilon) * (1.0 - hits) + loss
+            ):
+                return False
+        return True
+
+    if not 0.0 < alarms < hits < 1.0:
+        return 0.0
+    reach = max(math.log(hits / alarms), math.log((1.0 - alarms) / (1.0 - hits)))
+    grid = [reach * i / _GRID for i in range(_GRID)]
+    low, high = 0.0, randomizer.eps0
+    while not allows(high) and high < _MOST:
+        low, high = high, 1.5 * high
+    while high - low > _PRECISION * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if allows(middle) else (middle, high)
+    if low == 0.0:
+        return 0.0
+    return Shuffled(replace(randomizer, eps0=low), n).epsilon(delta).lower

@@ -1,0 +1,75 @@
+"""shuffledp run: randomize, shuffle and estimate in one go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shuffledp.cli.collection import (
+    bar,
+    booking,
+    job,
+    ledger_options,
+    memory_option,
+    question_about_data,
+    show,
+    simulation_option,
+    stream,
+)
+from shuffledp.cli.options import json_option, plot_option
+from shuffledp.errors import ParameterError
+
+
+@click.command()
+@question_about_data
+@click.option("--out", help="Write the estimates to this .csv or .parquet file.")
+@click.option("--reports", help="Also write the shuffled reports to this file.")
+@click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
+@click.option(
+    "--spark",
+    "master",
+    metavar="MASTER",
+    help="Run on this Spark cluster, such as local[2] or spark://host:7077 (Parquet only).",
+)
+@ledger_options
+@simulation_option
+@memory_option
+@json_option
+@plot_option
+def run(
+    data: str,
+    out: str | None,
+    reports: str | None,
+    simplex: bool,
+    master: str | None,
+    ledger: str | None,
+    cohort: str | None,
+    simulation: int | None,
+    memory: int,
+    as_json: bool,
+    plot: str | None,
+    **question: Any,
+) -> None:
+    """Calibrate, randomize every row of DATA as a device would, shuffle, estimate."""
+    from shuffledp.pipeline import Embedded, Engine
+    from shuffledp.pipeline import run as collect
+    from shuffledp.pipeline.tables import kind
+
+    for parameter, path in (("out", out), ("reports", reports)):
+        if path is not None:
+            kind(parameter, path)
+    book = booking(ledger, cohort)
+    asked = job(data, **question)
+    engine: Engine
+    if master is None:
+        engine = Embedded(stream(simulation), memory << 20)
+    else:
+        if simulation is not None:
+            raise ParameterError("simulation", "left out with --spark", simulation)
+        from shuffledp.pipeline.spark import Spark, session
+
+        engine = Spark(session(master))
+    with bar("randomizing", asked.n) as advance:
+        asked, found = collect(asked, data, engine, reports=reports, book=book, advance=advance)
+    show(asked, found, out=out, plot=plot, as_json=as_json, project=simplex)

@@ -1,0 +1,18 @@
+"""From a table of users' values to estimates: encode, shuffle, analyze."""
+
+from shuffledp.pipeline.engines import Embedded, Engine
+from shuffledp.pipeline.job import TASKS, Job
+from shuffledp.pipeline.steps import analyze, encode, run, shuffle, survey, write_estimate
+
+__all__ = [
+    "TASKS",
+    "Embedded",
+    "Engine",
+    "Job",
+    "analyze",
+    "encode",
+    "run",
+    "shuffle",
+    "survey",
+    "write_estimate",
+]

@@ -1,0 +1,62 @@
+"""Where the work is done: one small interface, the same devices behind it.
+
+An engine maps every part of a table to reports, then either adds up what was counted (counts have no
+order) or shuffles the reports by random keys. Keys of the cryptographic stream are drawn where the
+reports are made, and never travel.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from shuffledp.pipeline.job import Job, Tally, numbered
+from shuffledp.pipeline.tables import read
+from shuffledp.sampling import Stream
+from shuffledp.sampling.device import Reports
+from shuffledp.shuffling import Shuffler
+from shuffledp.shuffling.shuffler import MEMORY
+
+Advance = Callable[[int], None]
+"""Told how many rows are done."""
+
+
+class Engine(ABC):
+    """Runs a job over a table."""
+
+    simulated = False
+
+    @abstractmethod
+    def tallied(self, job: Job, data: str | Path, advance: Advance) -> Tally:
+        """What was counted over all users."""
+
+    @abstractmethod
+    def shuffled(self, job: Job, data: str | Path, advance: Advance) -> Iterator[Reports]:
+        """All reports, every order as likely; too few are refused."""
+
+
+class Embedded(Engine):
+    """This process: block by block, in bounded memory, spilling to nameless files."""
+
+    def __init__(self, stream: Stream, memory: int = MEMORY) -> None:
+        self._stream, self._memory = stream, memory
+        self.simulated = stream.simulated
+
+    def reports(self, job: Job, data: str | Path, advance: Advance) -> Iterator[Reports]:
+        """Reports of all users, in the order of the table: for the shuffler only."""
+        for row, batch in numbered(read(data, job.columns)):
+            yield job.encode(batch, row, self._stream)
+            advance(batch.num_rows)
+
+    def tallied(self, job: Job, data: str | Path, advance: Advance) -> Tally:
+        tally = job.tally()
+        for block in self.reports(job, data, advance):
+            tally.add(block)
+        return tally
+
+    def shuffled(self, job: Job, data: str | Path, advance: Advance) -> Iterator[Reports]:
+        shuffler = Shuffler(self._stream, minimum=job.n, memory=self._memory)
+        for block in self.reports(job, data, advance):
+            shuffler.add(block)
+        return shuffler.release()

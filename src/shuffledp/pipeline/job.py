@@ -1,0 +1,201 @@
+"""What is asked of the users' data, so that every step, on any machine, means the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp import checks
+from shuffledp.analysis import Estimate, Frequencies, Means, quantiles
+from shuffledp.errors import ParameterError
+from shuffledp.labels import Interval
+from shuffledp.pipeline.tables import arrow
+from shuffledp.planning import Histogram, Mean, Target, Task, Vector, plan
+from shuffledp.protocols import Shuffled
+from shuffledp.sampling import Device, Stream, device
+from shuffledp.sampling.device import Reports
+
+Tally = Frequencies | Means
+TASKS = ("histogram", "quantiles", "mean", "vector")
+QUARTILES = (0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One collection: the question, the guarantee promised, and the randomizer that keeps it."""
+
+    task: str
+    columns: tuple[str, ...]
+    n: int
+    epsilon: float
+    delta: float
+    mechanism: str = ""
+    eps0: float = 0.0
+    categories: tuple[str, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    bins: int = 64
+    shuffled: bool = False
+    simulated: bool = False
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise ParameterError("task", "one of " + ", ".join(TASKS), self.task)
+        if self.task != "vector" and len(self.columns) != 1:
+            raise ParameterError("column", f"one for task {self.task!r}", list(self.columns))
+        if self.task == "histogram" and len(self.categories) < 2:
+            raise ParameterError("categories", "at least two", list(self.categories))
+        if self.task != "histogram" and not self.low < self.high:
+            raise ParameterError("high", f"a number above low = {self.low:g}", self.high)
+        checks.whole("bins", self.bins, 2)
+
+    @property
+    def question(self) -> Task:
+        """As the planner knows it."""
+        if self.task == "histogram":
+            return Histogram(len(self.categories))
+        if self.task == "quantiles":
+            return Histogram(self.bins)
+        return Mean() if self.task == "mean" else Vector(len(self.columns))
+
+    @cached_property
+    def device(self) -> Device:
+        """What each user runs."""
+        return device(self.question.randomizers()[self.mechanism](self.eps0))
+
+    def calibrated(self, progress: Callable[[Any], Any] = iter) -> Job:
+        """With the largest local budget the guarantee allows; 'best' picks the mechanism, too."""
+        target = Target(self.epsilon, self.delta, self.n)
+        known = self.question.randomizers()
+        if self.mechanism == "best":
+            choices = plan(self.question, target, progress).choices
+            usable = [c for c in choices if self.task != "quantiles" or c.name != "hadamard"]
+            name, found = usable[0].name, usable[0].device
+            assert found is not None
+        elif self.mechanism in known:
+            name, found = self.mechanism, target.largest(known[self.mechanism])
+        else:
+            raise ParameterError("mechanism", "one of best, " + ", ".join(known), self.mechanism)
+        return replace(self, mechanism=name, eps0=found.randomizer.eps0)
+
+    @cached_property
+    def guarantee(self) -> Interval:
+        """epsilon at the promised delta of what is really run."""
+        return Shuffled(self.device.randomizer, self.n).epsilon(self.delta)
+
+    def checked(self) -> Job:
+        """Itself, if what runs keeps what was promised."""
+        if self.guarantee.upper > self.epsilon:
+            raise ParameterError(
+                "eps0", f"such that epsilon <= {self.epsilon:g} holds", self.guarantee.upper
+            )
+        return self
+
+    def encode(self, batch: Any, first_row: int, stream: Stream) -> Reports:
+        """Reports of the users in a record batch."""
+        return self.device.encode(self._inputs(batch, first_row), stream)
+
+    def _inputs(self, batch: Any, first_row: int) -> NDArray[Any]:
+        if self.task == "histogram":
+            return _places(batch.column(0), self.categories, first_row)
+        table = np.stack([_numbers(column, first_row) for column in batch.columns], axis=1)
+        shares = np.clip((table - self.low) / (self.high - self.low), 0.0, 1.0)
+        if self.task == "vector":
+            return shares
+        if self.task == "mean":
+            return shares[:, 0]
+        return np.minimum(np.floor(shares[:, 0] * self.bins), self.bins - 1).astype(np.int64)
+
+    def tally(self) -> Tally:
+        """An empty count of reports."""
+        return Means(self.device) if self.task in ("mean", "vector") else Frequencies(self.device)
+
+    def estimate(self, tally: Tally) -> Estimate:
+        """The answer, with the privacy it cost."""
+        note = "simulated randomness: protects nobody" if self.simulated else ""
+        if self.task == "histogram":
+            found = tally.estimate(self.categories)
+        elif self.task == "quantiles":
+            assert isinstance(tally, Frequencies)
+            found = quantiles(tally, QUARTILES)[0].scaled(self.low, self.high)
+        else:
+            found = tally.estimate(self.columns).scaled(self.low, self.high)
+        guarantee = self.guarantee if self.shuffled else None
+        return replace(found, guarantee=guarantee, note=note)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Job:
+        """The job a file of reports belongs to."""
+        try:
+            given = json.loads(text)
+            given["columns"], given["categories"] = (
+                tuple(given["columns"]),
+                tuple(given["categories"]),
+            )
+            return cls(**given)
+        except (ValueError, TypeError, KeyError) as error:
+            raise ParameterError("reports", "with a header of 'shuffledp encode'", text) from error
+
+
+def present(column: Any, first_row: int) -> None:
+    """No value is missing."""
+    if column.null_count:
+        row = first_row + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        raise ParameterError("data", f"without missing values (row {row + 1})", "null")
+
+
+def texts(column: Any, first_row: int) -> Any:
+    """Values as text."""
+    pa = arrow()
+    present(column, first_row)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowException:
+        raise ParameterError("column", "of text or whole numbers", str(column.type)) from None
+
+
+def _places(column: Any, categories: tuple[str, ...], first_row: int) -> NDArray[np.int64]:
+    pa = arrow()
+    values = texts(column, first_row)
+    found = pa.compute.index_in(values, pa.array(categories, pa.string()))
+    if found.null_count:
+        row = int(np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))[0])
+        raise ParameterError(
+            "data",
+            f"of the declared categories only (row {first_row + row + 1})",
+            values[row].as_py(),
+        )
+    return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _numbers(column: Any, first_row: int) -> NDArray[np.float64]:
+    pa = arrow()
+    present(column, first_row)
+    try:
+        values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowException as error:
+        reason = str(error).splitlines()[0]
+        raise ParameterError("column", "of numbers", reason) from None
+    bad = np.flatnonzero(np.isnan(values))
+    if bad.size:
+        raise ParameterError("data", f"numbers (row {first_row + bad[0] + 1})", "not a number")
+    return np.asarray(values)
+
+
+def numbered(batches: Any) -> Iterator[tuple[int, Any]]:
+    """Each batch with the number of rows before it."""
+    row = 0
+    for batch in batches:
+        yield row, batch
+        row += batch.num_rows

@@ -1,0 +1,178 @@
+"""The steps of a collection: prepare, encode, shuffle, analyze, or all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from shuffledp.analysis import Estimate
+from shuffledp.errors import ParameterError
+from shuffledp.pipeline.engines import Advance, Embedded, Engine
+from shuffledp.pipeline.job import Job, numbered, present, texts
+from shuffledp.pipeline.tables import header, kind, read, written
+from shuffledp.sampling import Stream
+from shuffledp.sampling.device import Reports
+from shuffledp.shuffling import Shuffler
+from shuffledp.shuffling.shuffler import MEMORY
+
+Booking = Callable[[Job], None]
+"""Called when a release is ready and before it is made: to record what it costs, or to refuse."""
+
+
+def _silent(_rows: int) -> None:
+    pass
+
+
+def _free(_job: Job) -> None:
+    pass
+
+
+def survey(
+    data: str | Path, columns: Sequence[str], *, values: bool, advance: Advance = _silent
+) -> tuple[int, tuple[str, ...]]:
+    """Number of rows, and the distinct values of the first column if asked for."""
+    found: set[str] = set()
+    rows = 0
+    for row, batch in numbered(read(data, columns)):
+        for column in batch.columns:
+            present(column, row)
+        if values:
+            found.update(texts(batch.column(0), row).unique().to_pylist())
+        rows += batch.num_rows
+        advance(batch.num_rows)
+    if rows == 0:
+        raise ParameterError("data", "a table with rows", str(data))
+    return rows, tuple(sorted(found))
+
+
+def _names(job: Job) -> list[str]:
+    return [f"report_{i}" for i in range(job.device.columns)]
+
+
+def write_reports(job: Job, blocks: Iterable[Reports], out: str | Path) -> int:
+    """A file of reports; how many."""
+    number = 0
+    with written(out, _names(job), job.to_json()) as writer:
+        for block in blocks:
+            writer.write(list(np.ascontiguousarray(block.T)))
+            number += len(block)
+        if number == 0:
+            raise ParameterError("data", "with users who report", 0)
+    return number
+
+
+def read_reports(path: str | Path, advance: Advance = _silent) -> tuple[Job, Iterator[Reports]]:
+    """The job a file of reports belongs to, and its reports."""
+    job = Job.from_json(header(path))
+
+    def blocks() -> Iterator[Reports]:
+        for row, batch in numbered(read(path, _names(job))):
+            columns = []
+            for column in batch.columns:
+                present(column, row)
+                try:
+                    columns.append(np.asarray(column).astype(job.device.dtype))
+                except (ValueError, OverflowError):
+                    raise ParameterError("reports", "whole numbers", str(path)) from None
+            yield np.stack(columns, axis=1)
+            advance(batch.num_rows)
+
+    return job, blocks()
+
+
+def encode(
+    job: Job, data: str | Path, out: str | Path, stream: Stream, advance: Advance = _silent
+) -> int:
+    """Randomize every row as a device would."""
+    kind("out", out)
+    job = replace(job.checked(), shuffled=False, simulated=stream.simulated)
+    return write_reports(job, Embedded(stream).reports(job, data, advance), out)
+
+
+def shuffle(
+    reports: str | Path,
+    out: str | Path,
+    stream: Stream,
+    *,
+    minimum: int | None = None,
+    memory: int = MEMORY,
+    book: Booking = _free,
+    advance: Advance = _silent,
+) -> Job:
+    """The same reports in an order that tells nothing, if there are enough of them."""
+    kind("out", out)
+    job, blocks = read_reports(reports, advance)
+    least = job.n if minimum is None else minimum
+    shuffler = Shuffler(stream, minimum=least, memory=memory)
+    for block in blocks:
+        shuffler.add(block)
+    if shuffler.size < least:  # before anything is computed for it
+        next(shuffler.release())
+    # the guarantee is for the batch that is there, not for the one hoped for
+    job = replace(job, n=shuffler.size, shuffled=True, simulated=job.simulated or stream.simulated)
+    write_reports(job, shuffler.release(), out)
+    return job
+
+
+def analyze(reports: str | Path, advance: Advance = _silent) -> tuple[Job, Estimate]:
+    """Estimates from a file of reports."""
+    job, blocks = read_reports(reports, advance)
+    tally = job.tally()
+    for block in blocks:
+        tally.add(block)
+    if job.shuffled and tally.reports != job.n:
+        raise ParameterError("reports", f"all {job.n} that were shuffled together", tally.reports)
+    return job, job.estimate(tally)
+
+
+def run(
+    job: Job,
+    data: str | Path,
+    engine: Engine,
+    *,
+    reports: str | Path | None = None,
+    book: Booking = _free,
+    advance: Advance = _silent,
+) -> tuple[Job, Estimate]:
+    """Randomize, shuffle, estimate.
+
+    Only counts leave this process, and they have no order: reports are permuted if a file of them
+    is asked for.
+    """
+    job = replace(job.checked(), shuffled=True, simulated=engine.simulated)
+    if reports is None:
+        tally = engine.tallied(job, data, advance)
+        if tally.reports < job.n:
+            raise ParameterError(
+                "data", f"at least the promised batch of {job.n} rows", tally.reports
+            )
+        book(job)
+        return job, job.estimate(tally)
+    tally = job.tally()
+
+    def counted() -> Iterator[Reports]:
+        for number, block in enumerate(engine.shuffled(job, data, advance)):
+            if number == 0:
+                book(job)
+            tally.add(block)
+            yield block
+
+    write_reports(job, counted(), reports)
+    return job, job.estimate(tally)
+
+
+def write_estimate(found: Estimate, out: str | Path) -> None:
+    """A table of the estimates and their errors."""
+    low, high = found.interval()
+    columns = [
+        [str(name) for name in found.names],
+        found.values,
+        np.sqrt(found.variances),
+        low,
+        high,
+    ]
+    with written(out, ["name", "value", "error", "low", "high"]) as writer:
+        writer.write(columns)

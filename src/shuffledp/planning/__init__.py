@@ -1,0 +1,7 @@
+"""Planning a deployment: which randomizer, with which budget, for which error."""
+
+from shuffledp.planning.plan import Choice, Plan, plan
+from shuffledp.planning.target import Target
+from shuffledp.planning.tasks import Histogram, Mean, Task, Vector, task
+
+__all__ = ["Choice", "Histogram", "Mean", "Plan", "Target", "Task", "Vector", "plan", "task"]

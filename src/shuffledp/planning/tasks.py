@@ -1,0 +1,144 @@
+"""What can be asked of users, which randomizers answer it, and how well."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shuffledp import checks
+from shuffledp.analysis.frequencies import mean_variance
+from shuffledp.analysis.means import Decoder
+from shuffledp.analysis.support import support
+from shuffledp.errors import ParameterError
+from shuffledp.randomizers import (
+    KRR,
+    HadamardResponse,
+    Laplace,
+    LocalHashing,
+    OneBitMean,
+    OneCoordinate,
+    Piecewise,
+    Randomizer,
+    SubsetSelection,
+    TruncatedLaplace,
+    optimised_unary,
+    rappor,
+)
+from shuffledp.sampling import Device
+from shuffledp.sampling.numeric import CoordinateDevice
+
+Builder = Callable[[float], Randomizer]
+
+_NUMERIC: dict[str, Builder] = {
+    "one-bit": lambda eps0: OneBitMean(eps0=eps0),
+    "piecewise": lambda eps0: Piecewise(eps0=eps0),
+    "laplace": lambda eps0: Laplace(eps0=eps0),
+    "truncated-laplace": lambda eps0: TruncatedLaplace(eps0=eps0),
+}
+
+
+class Task(ABC):
+    """A question to the users."""
+
+    name: ClassVar[str]
+    error: ClassVar[str]
+    """What the expected error is of."""
+
+    @abstractmethod
+    def randomizers(self) -> dict[str, Builder]:
+        """By name: a randomizer of given eps0."""
+
+    @abstractmethod
+    def variance(self, device: Device, n: int) -> float:
+        """Expected squared error of one estimate from n reports."""
+
+    @abstractmethod
+    def sensitivities(self) -> tuple[float, float]:
+        """How far one user moves all sums together, in l1 and in l2: for a trusted curator."""
+
+
+@dataclass(frozen=True)
+class Histogram(Task):
+    """The share of users with each of k values."""
+
+    k: int
+    name: ClassVar[str] = "histogram"
+    error: ClassVar[str] = "a frequency, averaged over the values"
+
+    def __post_init__(self) -> None:
+        checks.whole("k", self.k, 2)
+
+    def randomizers(self) -> dict[str, Builder]:
+        k = self.k
+        return {
+            "krr": lambda eps0: KRR(k, eps0=eps0),
+            "rappor": lambda eps0: rappor(k, eps0),
+            "oue": lambda eps0: optimised_unary(k, eps0),
+            "olh": lambda eps0: LocalHashing(eps0=eps0, k=k),
+            "hadamard": lambda eps0: HadamardResponse(eps0=eps0, k=k),
+            "subset": lambda eps0: SubsetSelection(k, eps0=eps0),
+        }
+
+    def variance(self, device: Device, n: int) -> float:
+        return mean_variance(support(device), self.k, n)
+
+    def sensitivities(self) -> tuple[float, float]:
+        return 2.0, math.sqrt(2.0)
+
+
+@dataclass(frozen=True)
+class Mean(Task):
+    """The mean of a number, as a share of its range."""
+
+    name: ClassVar[str] = "mean"
+    error: ClassVar[str] = "the mean, as a share of the range, for the hardest values"
+
+    def randomizers(self) -> dict[str, Builder]:
+        return _NUMERIC
+
+    def variance(self, device: Device, n: int) -> float:
+        return Decoder(device).worst_variance() / n
+
+    def sensitivities(self) -> tuple[float, float]:
+        return 1.0, 1.0
+
+
+@dataclass(frozen=True)
+class Vector(Task):
+    """The mean of a vector of numbers, each as a share of its range."""
+
+    dimensions: int
+    name: ClassVar[str] = "vector"
+    error: ClassVar[str] = "a coordinate's mean, as a share of the range, for equal, hardest values"
+
+    def __post_init__(self) -> None:
+        checks.whole("dimensions", self.dimensions, 1)
+
+    def randomizers(self) -> dict[str, Builder]:
+        d = self.dimensions
+
+        def vector(build: Builder) -> Builder:
+            return lambda eps0: OneCoordinate(build(eps0), d)
+
+        return {name: vector(build) for name, build in _NUMERIC.items()}
+
+    def variance(self, device: Device, n: int) -> float:
+        assert isinstance(device, CoordinateDevice)
+        return Decoder(device.inner).worst_variance() * self.dimensions / n
+
+    def sensitivities(self) -> tuple[float, float]:
+        return float(self.dimensions), math.sqrt(self.dimensions)
+
+
+def task(name: str, *, k: int | None = None, dimensions: int | None = None) -> Task:
+    """The task of that name."""
+    if name == "histogram":
+        return Histogram(checks.whole("k", k, 2))
+    if name == "mean":
+        return Mean()
+    if name == "vector":
+        return Vector(checks.whole("dimensions", dimensions, 1))
+    raise ParameterError("task", "histogram, mean or vector", name)

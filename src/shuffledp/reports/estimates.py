@@ -1,0 +1,64 @@
+"""Estimates for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from shuffledp.analysis import Estimate
+from shuffledp.pipeline import Job
+from shuffledp.reports.plot import new_figure, save_figure
+from shuffledp.reports.text import print_rows
+
+_MOST_BARS = 40
+
+
+def privacy(job: Job, found: Estimate) -> str:
+    """What the answer cost, in one line."""
+    device = f"{job.device.randomizer}"
+    if found.guarantee is None:
+        return f"privacy: NOT SHUFFLED; each report alone is {device}"
+    known = found.guarantee
+    return (
+        f"privacy: epsilon {known.upper:.6g} at delta {job.delta:g} ({known.status.value} by"
+        f" {known.theorem}), {job.n:,} users, {device}"
+    )
+
+
+def print_estimate(job: Job, found: Estimate) -> None:
+    """A table with error bars, then the privacy."""
+    low, high = found.interval()
+    columns = [found.values, np.sqrt(found.variances), low, high]
+    rows = zip(found.names, *(column.tolist() for column in columns), strict=True)
+    print_rows(
+        f"{job.task} of {', '.join(job.columns)}: {found.reports:,} reports",
+        [
+            found.quantity if found.quantity == "quantile" else "",
+            "estimate",
+            "error",
+            "low",
+            "high",
+        ],
+        [list(row) for row in rows],
+        [line for line in (privacy(job, found), found.note) if line],
+    )
+
+
+def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:
+    """The estimates with 95 % error bars, the largest first if there are many."""
+    order = np.arange(len(found.names))
+    if len(order) > _MOST_BARS:
+        order = np.argsort(-found.values)[:_MOST_BARS]
+    names = [str(found.names[i]) for i in order]
+    low, high = found.interval()
+    values = found.values[order]
+    figure, axes = new_figure(width=max(6.4, 0.22 * len(names)))
+    axes.errorbar(
+        names, values, yerr=[values - low[order], high[order] - values], fmt="o", capsize=3, ms=4
+    )
+    axes.tick_params(axis="x", rotation=90 if len(names) > 8 else 0, labelsize=8)
+    axes.set_ylabel(f"{found.quantity} (95 % interval)")
+    axes.set_title(privacy(job, found), fontsize=7)
+    axes.grid(alpha=0.3)
+    save_figure(figure, path)
