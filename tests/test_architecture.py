@@ -20,7 +20,7 @@ ORDER = [
     {"protocols"},
     {"ledger"},
     {"reports"},
-    {"reproduce"},
+    {"reproduce", "atlas"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}

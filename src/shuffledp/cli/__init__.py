@@ -6,6 +6,7 @@ import click
 
 from shuffledp import __version__
 from shuffledp.cli.account import account
+from shuffledp.cli.atlas import atlas
 from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.compare import compare
 from shuffledp.cli.ledger import ledger
@@ -37,5 +38,5 @@ def main() -> None:
     """
 
 
-for _command in (account, compare, calibrate, refute, ledger, theorems, reproduce):
+for _command in (account, compare, calibrate, refute, ledger, theorems, reproduce, atlas):
     main.add_command(_command)
