@@ -11,10 +11,10 @@ demo: $(VENV)/.ready
 	$(BIN)/shuffledp account --eps0 2 --n 100000 --delta 1e-6 --plot demo.png
 	@echo "Picture: demo.png"
 
-test: lint
+test: lint $(VENV)/.browser
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-test-all: lint
+test-all: lint $(VENV)/.browser
 	$(BIN)/python -m pytest -n $(WORKERS) -m "slow or not slow"
 
 lint: $(VENV)/.ready
@@ -29,6 +29,7 @@ bench: $(VENV)/.ready
 	$(BIN)/python bench/gaussian.py
 	$(BIN)/python bench/personalized.py
 	$(BIN)/python bench/composition.py
+	$(BIN)/python bench/web.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
@@ -39,7 +40,11 @@ clean:
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt -e '.[plot,test]'
+	$(PIP) install -c constraints.txt -e '.[plot,web,test]'
+	@touch $@
+
+$(VENV)/.browser: $(VENV)/.ready tests/web/chromium.py
+	$(BIN)/python tests/web/chromium.py
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.ready

@@ -13,6 +13,7 @@ from shuffledp.cli.ledger import ledger
 from shuffledp.cli.refute import refute
 from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.theorems import theorems
+from shuffledp.cli.web import web
 from shuffledp.errors import ShuffleDPError
 
 __all__ = ["main"]
@@ -38,5 +39,5 @@ def main() -> None:
     """
 
 
-for _command in (account, compare, calibrate, refute, ledger, theorems, reproduce, atlas):
+for _command in (account, compare, calibrate, refute, ledger, theorems, reproduce, atlas, web):
     main.add_command(_command)
