@@ -21,7 +21,7 @@ ORDER = [
     {"ledger"},
     {"reports"},
     {"reproduce", "atlas"},
-    {"cli", "web"},
+    {"cli", "web", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
