@@ -4,6 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
+SOURCES = $(shell find src/shuffledp -name '*.py' -not -path '*/cli/*' -not -path '*/web/*')
 
 .PHONY: demo test test-all lint bench docs clean
 
@@ -31,12 +32,18 @@ bench: $(VENV)/.ready
 	$(BIN)/python bench/composition.py
 	$(BIN)/python bench/web.py
 
-docs: $(VENV)/.docs
+docs: $(VENV)/.docs docs/generated/atlas.md docs/generated/gallery.md
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "Site: build/docs/index.html"
 
+docs/generated/atlas.md: $(VENV)/.docs $(SOURCES)
+	$(BIN)/shuffledp atlas --workers $(WORKERS) --out docs/generated
+
+docs/generated/gallery.md: $(VENV)/.docs $(SOURCES) docs/gallery.py
+	$(BIN)/python docs/gallery.py docs/generated
+
 clean:
-	rm -rf $(VENV) build demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build docs/generated demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
