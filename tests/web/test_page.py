@@ -128,12 +128,18 @@ def test_every_mechanism_asks_for_what_it_needs(page: Page) -> None:
         expect(page.locator("#error")).to_be_hidden()
         assert shown(page) >= 0.0
         expect(page.locator("#command")).to_contain_text("--n 1000")
-        expect(page.locator("#rounds")).to_be_visible(visible=name == "gaussian")
     choose(page, "mechanism", "gaussian")
     page.locator("#scalar").check()
     answered(page)
-    fill(page, "rounds", "3")
-    expect(page.locator("#description")).to_contain_text("3 rounds")
+    expect(page.locator("#command")).to_contain_text("--scalar")
+
+
+def test_rounds(page: Page) -> None:
+    once = shown(page)
+    fill(page, "rounds", "30")
+    expect(page.locator("#description")).to_contain_text("30 rounds")
+    assert shown(page) > once
+    assert shown(page) == by_command(page)["epsilon"]["upper"]  # type: ignore[index]
 
 
 def test_a_permalink_brings_everything_back(

@@ -69,7 +69,6 @@ function parametersFor(mechanism, values = {}) {
     field(place, name, { ...known, ...(takes.includes(name) ? { start: "" } : {}), ...kept, ...(values[name] !== undefined ? { start: values[name] } : {}) });
     if (known.check) $(name).checked = values[name] === "true";
   }
-  for (const place of document.querySelectorAll("[data-gaussian]")) place.hidden = mechanism !== "gaussian";
   const find = mechanism === "gaussian" ? [["sigma", "smallest sigma"]] : [["eps0", "largest eps0"], ["n", "fewest users"]];
   $("find").replaceChildren(...find.map(([value, words]) => new Option(words, value)));
 }
