@@ -84,7 +84,7 @@ def by_command(page: Page) -> dict[str, object]:
 
 def test_the_number_is_that_of_the_command_line(page: Page, server: str) -> None:
     assert shown(page) == by_command(page)["epsilon"]["upper"]  # type: ignore[index]
-    expect(page.locator("#number")).to_have_text("epsilon ≤ 0.033187")
+    expect(page.locator("#number")).to_have_text("epsilon ≤ 0.033188")
     expect(page.locator("#status")).to_have_text("PROVEN")
     expect(page.locator("#theorem")).to_have_text("stronger-clones")
     page.goto(server + "/" + KRR)
@@ -92,6 +92,17 @@ def test_the_number_is_that_of_the_command_line(page: Page, server: str) -> None
     assert shown(page) == by_command(page)["delta"]["upper"]  # type: ignore[index]
     choose(page, "question", "alpha")
     assert shown(page) == by_command(page)["tradeoff"]["lower"]  # type: ignore[index]
+
+
+def test_shown_numbers_are_rounded_outward(page: Page) -> None:
+    for eps0 in ("0.7", "1.3", "2", "4.1"):
+        fill(page, "eps0", eps0)
+        exact = shown(page)
+        leaked = float(page.locator("#leaked").get_attribute("data-value") or "nan")
+        headline = float(page.locator("#number").inner_text().split()[-1])
+        assert exact <= headline <= exact * (1.0 + 2e-4)
+        assert exact <= float(page.locator("#guaranteed").inner_text()) <= exact * (1.0 + 2e-8)
+        assert leaked * (1.0 - 2e-8) <= float(page.locator("#leaked").inner_text()) <= leaked
 
 
 def test_fields_and_sliders_change_the_answer(page: Page) -> None:
@@ -174,7 +185,7 @@ def test_invalid_input_is_explained_and_marked(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("must be a number. Got 'two'")
     fill(page, "eps0", "2")
     expect(page.locator("#error")).to_be_hidden()
-    expect(page.locator("#number")).to_have_text("epsilon ≤ 0.033187")
+    expect(page.locator("#number")).to_have_text("epsilon ≤ 0.033188")
 
 
 def test_calibrate_and_use_the_result(page: Page) -> None:

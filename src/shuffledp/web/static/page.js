@@ -1,4 +1,4 @@
-import { bandPlot, barPlot, gauge, number, toPng } from "./plot.js";
+import { bandPlot, barPlot, gauge, number, outward, toPng } from "./plot.js";
 
 const $ = (id) => document.getElementById(id);
 const FIELDS = {
@@ -127,11 +127,11 @@ function showAnswer(answer) {
   const interval = answer[answer.quantity], loss = answer.quantity !== "tradeoff";
   const [good, bad] = loss ? [interval.upper_end, interval.lower_end] : [interval.lower_end, interval.upper_end];
   const name = NAMES[answer.quantity], asked = ["delta", "epsilon", "alpha"].find((q) => typeof answer[q] === "number");
-  $("number").textContent = `${name} ${loss ? "≤" : "≥"} ${number(good.value)}`;
+  $("number").textContent = `${name} ${loss ? "≤" : "≥"} ${outward(good.value, loss)}`;
   $("number").dataset.value = String(good.value);
-  $("meaning").textContent = `at ${asked} = ${number(answer[asked])}, for every data set; no analysis can show ${loss ? "less" : "more"} than ${number(bad.value)}.`;
-  for (const [end, ids] of [[good, ["guaranteed", "status", "theorem"]], [bad, ["leaked", "leaked-status", "witness"]]]) {
-    $(ids[0]).textContent = number(end.value);
+  $("meaning").textContent = `at ${asked} = ${number(answer[asked])}, for every data set; no analysis can show ${loss ? "less" : "more"} than ${outward(bad.value, !loss)}.`;
+  for (const [end, up, ids] of [[good, loss, ["guaranteed", "status", "theorem"]], [bad, !loss, ["leaked", "leaked-status", "witness"]]]) {
+    $(ids[0]).textContent = outward(end.value, up, 9);
     $(ids[0]).dataset.value = String(end.value);
     $(ids[1]).textContent = end.status; $(ids[1]).dataset.status = end.status;
     $(ids[2]).textContent = end.theorem; $(ids[2]).title = end.note;

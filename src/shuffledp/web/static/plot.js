@@ -29,6 +29,17 @@ export function number(value) {
   return size >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(5)));
 }
 
+// Rounded outward: a guarantee never looks better than it is.
+export function outward(value, up, digits = 5) {
+  if (value === null || value === undefined || value === 0 || !Number.isFinite(value)) return number(value);
+  let shown = Number(value.toPrecision(digits));
+  if (up ? shown < value : shown > value) {
+    const unit = 10 ** (Math.floor(Math.log10(Math.abs(value))) - digits + 1);
+    shown = Number((shown + (up ? unit : -unit)).toPrecision(digits));
+  }
+  return Math.abs(shown) < 1e-3 ? shown.toExponential().replace("e+", "e") : String(shown);
+}
+
 function tick(value) {
   if (value === 0) return "0";
   const size = Math.abs(value);
