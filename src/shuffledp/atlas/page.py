@@ -83,5 +83,5 @@ def _row(cell: Cell, claim: Claim) -> str:
     return (
         f"| {point.family.title}, {point.family.parameter} = {point.value:g} | {point.n:,} |"
         f" {claim.question} = {claim.at:g} | {claim.claimed:.3g} | {claim.leaked:.3g} |"
-        f" {claim.ratio:.2g} | {claim.dataset} |"
+        f" {claim.ratio:.4g} | {claim.dataset} |"
     )
