@@ -35,18 +35,12 @@ def _command(line: str) -> dict[str, object]:
             "check_in": "0.1",
             "alpha": "0.1",
         },
-        {
-            "mechanism": "gaussian",
-            "sigma": "3",
-            "sensitivity": "1",
-            "rounds": "20",
-            "n": "1000",
-            "delta": "1e-5",
-        },
+        {"mechanism": "gaussian", "sigma": "3", "sensitivity": "1", "n": "1000", "epsilon": "0.1"},
+        {"eps0": "1", "n": "1000", "rounds": "5", "epsilon": "0.3"},
     ],
 )
 def test_account_is_the_command_line(server: str, given: dict[str, str]) -> None:
-    answer = httpx.get(f"{server}/api/account", params=given, timeout=60).json()
+    answer = httpx.get(f"{server}/api/account", params=given, timeout=120).json()
     expected = _command(answer["command"])
     for name, value in expected.items():
         if name != "seconds":
@@ -58,7 +52,7 @@ def test_account_is_the_command_line(server: str, given: dict[str, str]) -> None
 
 def test_bounds_are_those_of_compare(server: str) -> None:
     given = {"eps0": "2", "n": "1000", "delta": "1e-6"}
-    answer = httpx.get(f"{server}/api/bounds", params=given, timeout=60).json()
+    answer = httpx.get(f"{server}/api/bounds", params=given, timeout=120).json()
     run = CliRunner().invoke(main, shlex.split("compare --eps0 2 --n 1000 --delta 1e-6 --json"))
     assert answer["bounds"] == json.loads(run.stdout)
 
@@ -71,7 +65,7 @@ def test_bounds_are_those_of_compare(server: str) -> None:
     ],
 )
 def test_calibrate_is_the_command_line(server: str, given: dict[str, str]) -> None:
-    answer = httpx.get(f"{server}/api/calibrate", params=given, timeout=60).json()
+    answer = httpx.get(f"{server}/api/calibrate", params=given, timeout=120).json()
     assert answer["value"] == _command(answer["command"])[given["find"]]
 
 
@@ -79,7 +73,9 @@ def test_a_curve_arrives_in_parts_and_whole(server: str) -> None:
     given = {"eps0": "2", "n": "1000", "curve": "delta", "top": "0.5"}
     points, start, parts = [], 0, 0
     while start is not None:
-        part = httpx.get(f"{server}/api/curve", params={**given, "start": start}, timeout=60).json()
+        part = httpx.get(
+            f"{server}/api/curve", params={**given, "start": start}, timeout=120
+        ).json()
         points += part["points"]
         start, parts = part["next"], parts + 1
     assert sorted(point["x"] for point in points) == [0.5 * i / 20 for i in range(21)]
@@ -118,7 +114,7 @@ def test_coarse_to_fine_visits_every_point_once(count: int) -> None:
 def test_errors_are_in_words(
     server: str, given: dict[str, str], parameter: str, words: str
 ) -> None:
-    reply = httpx.get(f"{server}/api/account", params=given, timeout=60)
+    reply = httpx.get(f"{server}/api/account", params=given, timeout=120)
     assert reply.status_code == 422
     error = reply.json()["error"]
     assert error["parameter"] == parameter
@@ -135,18 +131,18 @@ def test_a_long_question_is_refused_and_holds_up_nobody(strict_server: str) -> N
     replies: list[httpx.Response] = []
 
     def ask_slowly() -> None:
-        replies.append(httpx.get(f"{strict_server}/api/account", params=SLOW, timeout=60))
+        replies.append(httpx.get(f"{strict_server}/api/account", params=SLOW, timeout=120))
 
     slow = threading.Thread(target=ask_slowly)
-    httpx.get(f"{strict_server}/api/account?eps0=1&n=100&delta=1e-3", timeout=60)
+    httpx.get(f"{strict_server}/api/account?eps0=1&n=100&delta=1e-3", timeout=120)
     slow.start()
     for n in range(200, 203):
-        quick = httpx.get(f"{strict_server}/api/account?eps0=1&n={n}&delta=1e-3", timeout=60)
+        quick = httpx.get(f"{strict_server}/api/account?eps0=1&n={n}&delta=1e-3", timeout=120)
         assert quick.status_code == 200
     slow.join()
     assert replies[0].status_code == 422
     assert "more than 1 s" in replies[0].json()["error"]["message"]
-    again = httpx.get(f"{strict_server}/api/account?eps0=1&n=300&delta=1e-3", timeout=60)
+    again = httpx.get(f"{strict_server}/api/account?eps0=1&n=300&delta=1e-3", timeout=120)
     assert again.status_code == 200
 
 
