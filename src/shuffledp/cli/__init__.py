@@ -7,6 +7,7 @@ import click
 from shuffledp import __version__
 from shuffledp.cli.account import account
 from shuffledp.cli.analyze import analyze
+from shuffledp.cli.atlas import atlas
 from shuffledp.cli.audit import audit
 from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.compare import compare
@@ -18,6 +19,7 @@ from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.run import run
 from shuffledp.cli.shuffle import shuffle
 from shuffledp.cli.theorems import theorems
+from shuffledp.cli.web import web
 from shuffledp.errors import ShuffleDPError
 
 __all__ = ["main"]
@@ -57,5 +59,7 @@ for _command in (
     analyze,
     audit,
     ledger,
+    atlas,
+    web,
 ):
     main.add_command(_command)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shuffledp.errors import ConversionError
 from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.positive_part import Law, mean_positive_part
 
@@ -20,6 +21,7 @@ _HUGE = 50.0
 _ROUNDS = 4
 _NOTHING = 1e-280
 """Base masses below this count as none."""
+_LARGEST_RATIO = 1e299
 _STEEPEST = 600.0
 """Largest epsilon whose exponential is formed."""
 
@@ -179,8 +181,15 @@ class Outcomes:
 
     def _means(self, e: float) -> tuple[Array, Array]:
         """V averaged over each cell, and the error of that."""
-        value = (self.first - e * self.second) / self.base
-        return value, 2.0 * self.precision * (self.first + e * self.second) / self.base
+        with np.errstate(over="ignore"):
+            value = (self.first - e * self.second) / self.base
+            error = 2.0 * self.precision * (self.first + e * self.second) / self.base
+        if not np.all(np.abs(value) + error < _LARGEST_RATIO):
+            raise ConversionError(
+                f"Reports with so little noise have likelihood ratios beyond {_LARGEST_RATIO:g}:"
+                " too large to be added up."
+            )
+        return value, error
 
     def _law(self, values: Array, weights: Array) -> Law:
         nothing = max(1.0 - math.fsum(weights.tolist()), 0.0)

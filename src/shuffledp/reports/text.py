@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import track
@@ -13,6 +14,8 @@ from shuffledp.bounds import Theorem
 from shuffledp.labels import Interval, Status, Value
 from shuffledp.protocols import Shuffled
 from shuffledp.randomizers import LDP
+
+T = TypeVar("T")
 
 _COLOURS = {
     "PROVEN": "green",
@@ -164,8 +167,14 @@ def _cell(value: object) -> str:
 
 
 def progress(items: Iterable[str], description: str) -> Iterator[str]:
+    """A progress bar over a list, as ``tracked``."""
+    listed = list(items)
+    yield from tracked(listed, description, len(listed))
+
+
+def tracked(items: Iterable[T], description: str, total: int) -> Iterator[T]:
     """A progress bar on stderr, silent when that is not a terminal."""
     bar = Console(stderr=True)
     yield from track(
-        list(items), description, console=bar, transient=True, disable=not bar.is_terminal
+        items, description, total, console=bar, transient=True, disable=not bar.is_terminal
     )

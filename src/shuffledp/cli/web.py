@@ -1,0 +1,50 @@
+"""shuffledp web: the calculator page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shuffledp.errors import MissingExtraError
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8571, show_default=True)
+@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True)
+@click.option(
+    "--deadline",
+    type=click.FloatRange(0.1, 3600.0),
+    default=10.0,
+    show_default=True,
+    help="Seconds a question may take.",
+)
+def web(host: str, port: int, workers: int, deadline: float) -> None:
+    """Serve the calculator: slide n and eps0, see the guarantee.
+
+    Listens on this machine only unless --host says otherwise. Nothing about visitors is logged.
+    """
+    try:
+        import uvicorn
+
+        from shuffledp.web.api import application
+    except ImportError as error:
+        raise MissingExtraError("web", "The calculator page") from error
+    hosts = {"localhost", "127.0.0.1", "[::1]", host}
+    if host in ("0.0.0.0", "::"):
+        hosts = {"*"}
+    app = application(workers=workers, deadline=deadline, hosts=sorted(hosts))
+    config = uvicorn.Config(
+        app, host=host, port=port, access_log=False, log_level="warning", proxy_headers=False
+    )
+    socket = config.bind_socket()
+    shown = f"[{host}]" if ":" in host else host
+
+    class Announcing(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            address = f"http://{shown}:{socket.getsockname()[1]}/"
+            click.echo(f"{address}  (Ctrl+C ends it)", err=True)
+
+    Announcing(config).run([socket])

@@ -1,0 +1,151 @@
+"""The HTTP interface and the page, as one Starlette application."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from shuffledp.bounds import all_theorems
+from shuffledp.errors import ParameterError
+from shuffledp.randomizers.catalogue import MECHANISMS
+from shuffledp.web.fields import NAMES, Field, read
+from shuffledp.web.openapi import PATHS, document
+from shuffledp.web.workers import Refused, Workers
+
+STATIC = Path(__file__).parent / "static"
+_LONGEST_QUERY = 1500
+_REMEMBERED = 4096
+_HEADERS = (
+    (
+        b"content-security-policy",
+        b"default-src 'self'; img-src 'self' blob: data:; base-uri 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-cache"),
+)
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+def application(
+    *,
+    workers: int = 2,
+    deadline: float = 10.0,
+    queue: int = 256,
+    hosts: Sequence[str] = ("localhost", "127.0.0.1", "[::1]"),
+) -> Starlette:
+    """The calculator. ``hosts`` are the names it answers to, so that no foreign page reaches it."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        crew = Workers(workers, deadline, queue)
+        app.state.answers = _Answers(crew)
+        yield
+        crew.close()
+
+    routes = [Route(path, _endpoint(job, fields)) for job, (path, _, fields) in PATHS.items()]
+    return Starlette(
+        routes=[
+            *routes,
+            Route("/api/mechanisms", _mechanisms),
+            Route("/api/theorems", _theorems),
+            Route("/openapi.json", _openapi),
+            Mount("/", StaticFiles(directory=STATIC, html=True)),
+        ],
+        middleware=[
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+            Middleware(_Headers),
+        ],
+        exception_handlers={Refused: _refused, HTTPException: _http_error},
+        lifespan=lifespan,
+    )
+
+
+def _endpoint(job: str, fields: dict[str, Field]) -> Endpoint:
+    async def answer(request: Request) -> Response:
+        if len(request.url.query) > _LONGEST_QUERY:
+            raise Refused(414, "too long", f"A query has at most {_LONGEST_QUERY} characters.")
+        try:
+            given = read(fields, request.query_params.multi_items())
+        except ParameterError as error:
+            raise Refused(422, "parameter", str(error), error.parameter) from None
+        return JSONResponse(await request.app.state.answers.get(job, given))
+
+    return answer
+
+
+async def _mechanisms(_request: Request) -> Response:
+    return JSONResponse(
+        {name: {"needs": MECHANISMS[name][1], "takes": MECHANISMS[name][2]} for name in NAMES}
+    )
+
+
+async def _theorems(_request: Request) -> Response:
+    return JSONResponse([theorem.to_dict() for theorem in all_theorems()])
+
+
+async def _openapi(_request: Request) -> Response:
+    return JSONResponse(document())
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    headers = {"retry-after": "1"} if error.status == 429 else None
+    return JSONResponse(error.to_dict(), error.status, headers)
+
+
+async def _http_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    answer = Refused(error.status_code, "http", error.detail)
+    return JSONResponse(answer.to_dict(), error.status_code, error.headers)
+
+
+class _Answers:
+    """Every question is computed once, also when many ask it at the same time."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._known: OrderedDict[object, asyncio.Task[dict[str, Any]]] = OrderedDict()
+
+    async def get(self, job: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        key = (job, tuple(sorted(given.items())))
+        if key not in self._known:
+            self._known[key] = asyncio.create_task(self._workers.run(job, given))
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        task = self._known[key]
+        try:
+            return await asyncio.shield(task)
+        except Refused as refused:
+            if self._known.get(key) is task:
+                del self._known[key]
+            raise Refused(*refused.args) from None
+
+
+class _Headers:
+    """The same safe headers on every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *_HEADERS]
+            await send(message)
+
+        await self.app(scope, receive, with_headers)

@@ -1,0 +1,309 @@
+import { bandPlot, barPlot, gauge, number, outward, toPng } from "./plot.js";
+
+const $ = (id) => document.getElementById(id);
+const FIELDS = {
+  eps0: { label: "Local budget eps0", low: 0.1, high: 10, start: "2" },
+  sigma: { label: "Noise deviation sigma", low: 0.3, high: 30, log: true, start: "2" },
+  delta0: { label: "Local delta0", hint: "0 or empty if pure" },
+  k: { label: "Number of values k", start: "16" },
+  g: { label: "Hash range g", hint: "empty: the optimum" },
+  d: { label: "Subset size d", hint: "empty: the optimum" },
+  levels: { label: "Largest value", start: "10" },
+  sensitivity: { label: "Sensitivity", hint: "default 2, the diameter of the unit ball" },
+  scalar: { label: "Values are numbers, not vectors", check: true },
+};
+const TITLES = {
+  ldp: "any eps0-LDP randomizer", rr: "randomized response", krr: "k-ary randomized response", laplace: "Laplace noise on [0, 1]",
+  "truncated-laplace": "clamped Laplace noise", "discrete-laplace": "discrete Laplace noise", gaussian: "Gaussian noise", rappor: "RAPPOR",
+  oue: "optimised unary encoding", olh: "local hashing", hadamard: "Hadamard response", subset: "subset selection",
+  "one-bit": "one-bit mean", piecewise: "piecewise mechanism",
+};
+const DEFAULTS = { n: "100000", delta: "1e-6", epsilon: "0.05", alpha: "0.05" };
+let mechanisms = {}, data = {}, pending = new AbortController();
+
+function field(host, name, { label, low, high, log, hint, check, start = "" }) {
+  host.replaceChildren();
+  if (check) {
+    const row = document.createElement("label"), box = Object.assign(document.createElement("input"), { type: "checkbox", id: name, name });
+    row.className = "check";
+    row.append(box, label);
+    host.append(row);
+    return;
+  }
+  const tag = Object.assign(document.createElement("label"), { htmlFor: name, textContent: label });
+  const box = Object.assign(document.createElement("input"), { id: name, name, value: start, inputMode: "decimal", spellcheck: false });
+  host.append(tag, box);
+  if (hint) {
+    host.append(Object.assign(document.createElement("p"), { className: "hint", id: `${name}-hint`, textContent: hint }));
+    box.setAttribute("aria-describedby", `${name}-hint`);
+  }
+  if (low === undefined) return;
+  const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, max: 1000, step: 1, id: `${name}-slider` });
+  slider.setAttribute("aria-label", `${label}, slider`);
+  const [a, b] = log ? [Math.log10(low), Math.log10(high)] : [low, high];
+  slider.addEventListener("input", () => {
+    const at = a + (b - a) * slider.value / 1000;
+    box.value = name === "n" ? String(Math.round(Number((10 ** at).toPrecision(2)))) : String(Number((log ? 10 ** at : at).toPrecision(3)));
+    slider.setAttribute("aria-valuetext", box.value);
+  });
+  box.follow = () => {
+    const value = Number(clean(box.value)), at = log ? Math.log10(value) : value;
+    if (Number.isFinite(at)) slider.value = Math.round(1000 * (at - a) / (b - a));
+    slider.setAttribute("aria-valuetext", box.value);
+  };
+  box.addEventListener("input", box.follow);
+  box.follow();
+  host.append(slider);
+}
+
+const clean = (text) => text.replace(/[\s,_]/g, "");
+
+function parametersFor(mechanism, values = {}) {
+  const { needs, takes } = mechanisms[mechanism], host = $("parameters");
+  const old = Object.fromEntries([...host.querySelectorAll("input[name]")].map((box) => [box.name, box.value]));
+  host.replaceChildren();
+  for (const name of [...needs, ...takes]) {
+    const place = document.createElement("div");
+    host.append(place);
+    const known = FIELDS[name], kept = name === "eps0" && old.eps0 !== undefined ? { start: old.eps0 } : {};
+    field(place, name, { ...known, ...(takes.includes(name) ? { start: "" } : {}), ...kept, ...(values[name] !== undefined ? { start: values[name] } : {}) });
+    if (known.check) $(name).checked = values[name] === "true";
+  }
+  const find = mechanism === "gaussian" ? [["sigma", "smallest sigma"]] : [["eps0", "largest eps0"], ["n", "fewest users"]];
+  $("find").replaceChildren(...find.map(([value, words]) => new Option(words, value)));
+}
+
+function showQuestion() {
+  for (const place of document.querySelectorAll("[data-question]")) place.hidden = place.dataset.field !== $("question").value;
+}
+
+function visible(box) { return !box.closest("[hidden]"); }
+
+function settings() {
+  const given = {};
+  for (const box of $("form").querySelectorAll("input[name], select[name]")) {
+    if (box.name === "question" || !visible(box)) continue;
+    if (box.type === "checkbox") { if (box.checked) given[box.name] = "true"; continue; }
+    const value = box.tagName === "SELECT" ? box.value : clean(box.value);
+    if (value !== "") given[box.name] = value;
+  }
+  return given;
+}
+
+function restore() {
+  const given = Object.fromEntries(new URLSearchParams(location.search));
+  const mechanism = given.mechanism in mechanisms ? given.mechanism : "ldp";
+  $("mechanism").value = mechanism;
+  parametersFor(mechanism, given);
+  $("question").value = ["epsilon", "alpha"].find((name) => name in given) ?? "delta";
+  showQuestion();
+  for (const place of document.querySelectorAll("[data-field]")) {
+    const box = $(place.dataset.field);
+    box.value = given[box.name] ?? DEFAULTS[box.name] ?? "";
+    box.follow?.();
+  }
+}
+
+async function ask(path, given, signal) {
+  const reply = await fetch(`${path}?${new URLSearchParams(given)}`, { signal });
+  const answer = await reply.json();
+  if (!reply.ok) throw Object.assign(new Error(answer.error.message), answer.error);
+  return answer;
+}
+
+function complain(error) {
+  for (const box of document.querySelectorAll("[aria-invalid]")) box.removeAttribute("aria-invalid");
+  $("error").hidden = !error;
+  $("error").textContent = error ? error.message : "";
+  $("result").hidden = Boolean(error);
+  $("plots").hidden = Boolean(error);
+  const box = error && error.parameter ? $("form").elements.namedItem(error.parameter) : null;
+  if (box) box.setAttribute("aria-invalid", "true");
+}
+
+const NAMES = { epsilon: "epsilon", delta: "delta", tradeoff: "type II error" };
+
+function showAnswer(answer) {
+  const interval = answer[answer.quantity], loss = answer.quantity !== "tradeoff";
+  const [good, bad] = loss ? [interval.upper_end, interval.lower_end] : [interval.lower_end, interval.upper_end];
+  const name = NAMES[answer.quantity], asked = ["delta", "epsilon", "alpha"].find((q) => typeof answer[q] === "number");
+  $("number").textContent = `${name} ${loss ? "≤" : "≥"} ${outward(good.value, loss)}`;
+  $("number").dataset.value = String(good.value);
+  $("meaning").textContent = `at ${asked} = ${number(answer[asked])}, for every data set; no analysis can show ${loss ? "less" : "more"} than ${outward(bad.value, !loss)}.`;
+  for (const [end, up, ids] of [[good, loss, ["guaranteed", "status", "theorem"]], [bad, !loss, ["leaked", "leaked-status", "witness"]]]) {
+    $(ids[0]).textContent = outward(end.value, up, 9);
+    $(ids[0]).dataset.value = String(end.value);
+    $(ids[1]).textContent = end.status; $(ids[1]).dataset.status = end.status;
+    $(ids[2]).textContent = end.theorem; $(ids[2]).title = end.note;
+  }
+  $("description").textContent = answer.description;
+  $("command").textContent = answer.command;
+  $("python").textContent = answer.python;
+  drawGauge();
+}
+
+function drawGauge() {
+  if (!data.account) return;
+  const { quantity, eps0 } = data.account, { lower, upper } = data.account[quantity];
+  const picture = quantity === "epsilon" ? gauge({ lower, upper, local: eps0, name: "epsilon" }) : null;
+  $("gauge").replaceChildren(...(picture ? [picture] : []));
+}
+
+const canvas = (name) => document.querySelector(`[data-plot=${name}] .canvas`);
+
+function draw(name) {
+  const found = data[name];
+  if (!found || !data.account) return;
+  const { account } = data, interval = account[account.quantity], ylabel = NAMES[account.quantity];
+  let svg;
+  if (name === "bounds") svg = barPlot({ bounds: found, xlabel: ylabel, label: `${found.length} bounds on ${ylabel}, from ${number(found[0]?.value)} up` });
+  if (name === "users") svg = bandPlot({ points: found, xlabel: "users", ylabel, logx: true, logy: account.quantity !== "tradeoff", mark: { x: account.crowd, ...interval }, label: `${ylabel} over the number of users` });
+  if (name === "delta") {
+    const mark = account.quantity === "delta" ? { x: account.epsilon, ...interval } : null;
+    svg = bandPlot({ points: found, xlabel: "epsilon", ylabel: "delta", logy: true, mark, label: "delta over epsilon, guaranteed and leaked" });
+  }
+  if (name === "tradeoff") svg = bandPlot({ points: found, xlabel: "type I error", ylabel: "type II error", diagonal: true, label: "trade-off function: type II error over type I error" });
+  canvas(name).replaceChildren(svg);
+}
+
+async function plot(name, given, signal) {
+  const host = canvas(name);
+  host.setAttribute("aria-busy", "true");
+  try {
+    if (name === "bounds") { data.bounds = (await ask("/api/bounds", given, signal)).bounds; draw(name); }
+    else {
+      let points = [], start = 0;
+      while (start !== null) {
+        const part = await ask("/api/curve", { ...given, curve: name, start }, signal);
+        points = points.concat(part.points);
+        start = part.next;
+        if (points.length > 4 || start === null) { data[name] = points; draw(name); }
+      }
+    }
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (!data[name]) host.replaceChildren(Object.assign(document.createElement("p"), { className: "note", textContent: error.message }));
+  }
+  host.removeAttribute("aria-busy");
+}
+
+async function update() {
+  pending.abort();
+  pending = new AbortController();
+  const { signal } = pending, given = settings();
+  history.replaceState(null, "", `?${new URLSearchParams(given)}`);
+  $("permalink").textContent = location.href;
+  $("result").setAttribute("aria-busy", "true");
+  try {
+    const answer = await ask("/api/account", given, signal);
+    data = { account: answer };
+    complain(null);
+    showAnswer(answer);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    data = {};
+    complain(error);
+  }
+  $("result").removeAttribute("aria-busy");
+  document.body.dataset.ready = "answer";
+  if (!data.account) return;
+  const shown = data.account.epsilon;
+  const top = typeof shown === "number" ? 2 * shown || 1 : 1.6 * (shown?.upper || data.account.eps0 || 1);
+  const plain = { ...given };
+  await Promise.all([
+    plot("users", given, signal),
+    plot("delta", { ...plain, top: String(Math.min(top, 1000)) }, signal).then(() => plot("bounds", given, signal)).then(() => plot("tradeoff", plain, signal)),
+  ]);
+  if (!signal.aborted) document.body.dataset.ready = "all";
+}
+
+let timer;
+function soon() { document.body.dataset.ready = ""; clearTimeout(timer); timer = setTimeout(update, 120); }
+
+function save(name, blob) {
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function csv(rows) {
+  const cell = (value) => (/[",\n]/.test(String(value ?? "")) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ""));
+  return [Object.keys(rows[0]), ...rows.map(Object.values)].map((row) => row.map(cell).join(",")).join("\n") + "\n";
+}
+
+for (const figure of document.querySelectorAll("[data-plot]")) {
+  const name = figure.dataset.plot, row = document.createElement("div");
+  row.className = "buttons";
+  for (const [ending, make] of [["PNG", () => toPng(canvas(name).querySelector("svg"))], ["CSV", () => new Blob([csv([...data[name]].sort((p, q) => (p.x ?? p.value) - (q.x ?? q.value)))], { type: "text/csv" })]]) {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: ending });
+    button.setAttribute("aria-label", `Save ${name} as ${ending}`);
+    button.addEventListener("click", async () => { if (data[name]) save(`shuffledp-${name}.${ending.toLowerCase()}`, await make()); });
+    row.append(button);
+  }
+  figure.append(row);
+}
+
+$("save-json").addEventListener("click", () => save("shuffledp.json", new Blob([JSON.stringify(data, null, 2)], { type: "application/json" })));
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", async () => {
+    const words = $(button.dataset.copy).textContent;
+    try { await navigator.clipboard.writeText(words); $("copied").textContent = "Copied."; }
+    catch { getSelection().selectAllChildren($(button.dataset.copy)); $("copied").textContent = "Selected: press Ctrl+C."; }
+  });
+}
+
+$("form").addEventListener("submit", (event) => event.preventDefault());
+$("form").addEventListener("input", (event) => {
+  if (event.target.id === "mechanism") parametersFor(event.target.value);
+  if (event.target.id === "question") showQuestion();
+  soon();
+});
+
+let found = null;
+$("calibrate").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  $("use").hidden = true;
+  $("found").textContent = "searching…";
+  const given = settings(), find = $("find").value;
+  for (const name of ["delta", "epsilon", "alpha", "colluders", find]) delete given[name];
+  if (find === "n") delete given.n;
+  try {
+    const answer = await ask("/api/calibrate", { ...given, find, epsilon: clean($("target-epsilon").value), delta: clean($("target-delta").value) });
+    found = answer;
+    const status = (answer.delta ?? answer.epsilon).upper_end?.status ?? answer.epsilon.status;
+    const shown = find === "n" ? answer.value.toLocaleString("en") : Number(answer.value.toPrecision(7));
+    $("found").textContent = `${$("find").selectedOptions[0].text}: ${shown} (${status})`;
+    $("found").dataset.value = String(answer.value);
+    $("use").hidden = false;
+  } catch (error) { $("found").textContent = error.message; }
+});
+$("use").addEventListener("click", () => {
+  const box = $(found.find);
+  box.value = String(found.value);
+  box.follow?.();
+  $("question").value = "epsilon";
+  $("epsilon").value = clean($("target-epsilon").value);
+  $("epsilon").follow();
+  showQuestion();
+  soon();
+});
+
+function theme(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  $("theme").setAttribute("aria-pressed", String(dark));
+  for (const name of ["users", "delta", "tradeoff", "bounds"]) draw(name);
+  drawGauge();
+}
+$("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme !== "dark"));
+theme(matchMedia("(prefers-color-scheme: dark)").matches);
+
+addEventListener("popstate", () => { restore(); update(); });
+
+for (const place of document.querySelectorAll("[data-field]")) {
+  const { label, low, high, log, hint } = place.dataset;
+  field(place, place.dataset.field, { label, hint, log: log !== undefined, low: low === undefined ? undefined : Number(low), high: Number(high), start: DEFAULTS[place.dataset.field] });
+}
+mechanisms = await (await fetch("/api/mechanisms")).json();
+$("mechanism").replaceChildren(...Object.keys(mechanisms).map((name) => new Option(TITLES[name] ?? name, name)));
+restore();
+update();

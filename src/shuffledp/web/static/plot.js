@@ -1,0 +1,167 @@
+// Plots as self-contained SVG: colours are read from the page, so that an exported picture keeps them.
+const NS = "http://www.w3.org/2000/svg";
+const WIDTH = 460, HEIGHT = 300, LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 44;
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+export const STATUS = { PROVEN: "proven", FIXED_PAIR: "fixed", ASYMPTOTIC: "doubt", HEURISTIC: "doubt", REFUTED: "refuted" };
+
+export function element(name, attributes = {}, ...children) {
+  const node = document.createElementNS(NS, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+function sheet(height, label) {
+  const svg = element("svg", { xmlns: NS, viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": label,
+    "font-family": "system-ui, sans-serif", "font-size": 11.5 });
+  svg.append(element("rect", { width: WIDTH, height, fill: colour("card") }));
+  return svg;
+}
+
+const text = (x, y, words, attributes = {}) => element("text", { x, y, fill: colour("soft"), ...attributes }, words);
+
+export function number(value) {
+  if (value === null || value === undefined) return "∞";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-3) return value.toExponential(3).replace(/\.?0+e/, "e").replace("e+", "e");
+  return size >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(5)));
+}
+
+// Rounded outward: a guarantee never looks better than it is.
+export function outward(value, up, digits = 5) {
+  if (value === null || value === undefined || value === 0 || !Number.isFinite(value)) return number(value);
+  let shown = Number(value.toPrecision(digits));
+  if (up ? shown < value : shown > value) {
+    const unit = 10 ** (Math.floor(Math.log10(Math.abs(value))) - digits + 1);
+    shown = Number((shown + (up ? unit : -unit)).toPrecision(digits));
+  }
+  return Math.abs(shown) < 1e-3 ? shown.toExponential().replace("e+", "e") : String(shown);
+}
+
+function tick(value) {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  return size >= 1e4 || size < 1e-3 ? value.toExponential(0).replace("e+", "e") : String(Number(value.toPrecision(3)));
+}
+
+function scale(low, high, from, to, log) {
+  if (log) {
+    let a = Math.log10(low), b = Math.log10(high);
+    if (b - a < 1e-9) { a -= 0.5; b += 0.5; }
+    const every = Math.max(1, Math.ceil((b - a) / 6));
+    let ticks = [];
+    for (let power = Math.ceil(a - 1e-9); power <= b + 1e-9; power += every) ticks.push(10 ** power);
+    if (ticks.length < 2) ticks = [0, 1, 2, 3].map((i) => 10 ** (a + (b - a) * i / 3));
+    return { at: (v) => from + (Math.log10(Math.max(v, low)) - a) / (b - a) * (to - from), ticks };
+  }
+  if (high <= low) high = low + 1;
+  const raw = (high - low) / 5, unit = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((m) => m * unit).find((s) => s >= raw);
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-9); i += 1) ticks.push(i * step);
+  return { at: (v) => from + (v - low) / (high - low) * (to - from), ticks };
+}
+
+export function bandPlot({ points, xlabel, ylabel, logx, logy, mark, floor = 1e-14, diagonal, label }) {
+  const svg = sheet(HEIGHT, label);
+  const sorted = [...points].sort((p, q) => p.x - q.x);
+  const finite = sorted.filter((p) => p.lower !== null && p.upper !== null);
+  if (!finite.length) return svg;
+  const xs = finite.map((p) => p.x);
+  let low = Math.min(...finite.map((p) => p.lower)), high = Math.max(...finite.map((p) => p.upper));
+  if (logy) { low = Math.max(low, floor, high * 1e-12); high = Math.max(high, low * 2); } else { low = Math.min(low, 0); }
+  if (diagonal) { low = 0; high = 1; }
+  const x = scale(xs[0], xs.at(-1), LEFT, WIDTH - RIGHT, logx), y = scale(low, high, HEIGHT - BOTTOM, TOP, logy);
+  for (const value of x.ticks) {
+    svg.append(element("line", { x1: x.at(value), x2: x.at(value), y1: TOP, y2: HEIGHT - BOTTOM, stroke: colour("grid") }));
+    svg.append(text(x.at(value), HEIGHT - BOTTOM + 15, tick(value), { "text-anchor": "middle" }));
+  }
+  for (const value of y.ticks) {
+    svg.append(element("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y.at(value), y2: y.at(value), stroke: colour("grid") }));
+    svg.append(text(LEFT - 6, y.at(value) + 4, tick(value), { "text-anchor": "end" }));
+  }
+  const upper = finite.map((p) => `${x.at(p.x)},${y.at(p.upper)}`), lower = finite.map((p) => `${x.at(p.x)},${y.at(p.lower)}`);
+  svg.append(element("polygon", { points: [...upper, ...[...lower].reverse()].join(" "), fill: colour("band"), "fill-opacity": 0.2 }));
+  if (diagonal) {
+    svg.append(element("line", { x1: x.at(0), y1: y.at(1), x2: x.at(1), y2: y.at(0), stroke: colour("soft"), "stroke-dasharray": "2 4" }));
+  }
+  const [top, bottom] = diagonal ? ["fixed", "proven"] : ["proven", "fixed"];
+  for (const [line, name] of [[upper, top], [lower, bottom]]) {
+    svg.append(element("polyline", { points: line.join(" "), fill: "none", stroke: colour(name), "stroke-width": 2.2,
+      "stroke-dasharray": name === "fixed" ? "6 4" : "none", "stroke-linejoin": "round" }));
+  }
+  if (mark) {
+    for (const [value, name] of [[mark.upper, top], [mark.lower, bottom]]) {
+      if (value !== null && (!logy || value >= low)) svg.append(element("circle", { cx: x.at(mark.x), cy: y.at(value), r: 4.5, fill: colour(name), stroke: colour("card"), "stroke-width": 1.5 }));
+    }
+  }
+  svg.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, xlabel, { "text-anchor": "middle" }));
+  svg.append(text(14, (TOP + HEIGHT - BOTTOM) / 2, ylabel, { "text-anchor": "middle", transform: `rotate(-90 14 ${(TOP + HEIGHT - BOTTOM) / 2})` }));
+  const legend = [["proven", "guaranteed", "none"], ["fixed", "leaked by a data set", "6 4"]];
+  legend.forEach(([name, words, dash], i) => {
+    const left = diagonal ? LEFT + 190 : WIDTH - RIGHT - 140, line = TOP + 14 + 16 * i;
+    svg.append(element("line", { x1: left, x2: left + 22, y1: line - 4, y2: line - 4, stroke: colour(name), "stroke-width": 2.2, "stroke-dasharray": dash }));
+    svg.append(text(left + 28, line, words));
+  });
+  return svg;
+}
+
+export function barPlot({ bounds, label, xlabel }) {
+  const shown = bounds.filter((b) => b.value !== null && b.value > 0);
+  const row = 17, height = 44 + row * shown.length;
+  const svg = sheet(Math.max(height, 80), label);
+  if (!shown.length) { svg.append(text(12, 40, "every bound is 0 or infinite here")); return svg; }
+  const values = shown.map((b) => b.value), low = Math.min(...values), high = Math.max(...values);
+  const log = high > 20 * low, left = 172;
+  const x = log ? scale(10 ** Math.floor(Math.log10(low) - 0.3), high, left, WIDTH - 60, true) : scale(0, high, left, WIDTH - 60, false);
+  shown.forEach((b, i) => {
+    const y = 8 + row * i, name = STATUS[b.status];
+    svg.append(text(left - 8, y + 11, b.theorem, { "text-anchor": "end", fill: colour("ink"), "font-size": 10 }));
+    svg.append(element("rect", { x: left, y: y + 1, width: Math.max(x.at(b.value) - left, 1.5), height: row - 5, rx: 2.5, fill: colour(name),
+      "fill-opacity": b.direction === "LOWER" ? 0.55 : 1 }, element("title", {}, `${b.theorem}: ${number(b.value)}, ${b.status}, ${b.direction}`)));
+    svg.append(text(x.at(b.value) + 5, y + 11, number(b.value), { "font-size": 10 }));
+  });
+  let at = 8;
+  for (const status of ["PROVEN", "FIXED_PAIR", "HEURISTIC", "REFUTED"]) {
+    svg.append(element("rect", { x: at, y: height - 20, width: 10, height: 10, rx: 2, fill: colour(STATUS[status]) }));
+    svg.append(text(at + 14, height - 11, status, { "font-size": 10 }));
+    at += 30 + 6.6 * status.length;
+  }
+  svg.append(text(WIDTH - RIGHT, height - 11, log ? `${xlabel}, log scale` : xlabel, { "text-anchor": "end", "font-size": 10 }));
+  return svg;
+}
+
+export function gauge({ lower, upper, local, name }) {
+  const ends = [lower, upper, local].filter((v) => v !== null && v > 0 && Number.isFinite(v));
+  if (ends.length < 2) return null;
+  const low = Math.min(...ends) / 1.6, high = Math.max(...ends) * 1.6;
+  const svg = element("svg", { viewBox: "0 0 640 62", role: "img", "font-family": "system-ui, sans-serif", "font-size": 12,
+    "aria-label": `${name} between ${number(lower)} and ${number(upper)}` });
+  const x = scale(low, high, 14, 626, true).at;
+  svg.append(element("line", { x1: 14, x2: 626, y1: 30, y2: 30, stroke: colour("line"), "stroke-width": 4, "stroke-linecap": "round" }));
+  if (lower > 0) svg.append(element("line", { x1: x(lower), x2: x(upper), y1: 30, y2: 30, stroke: colour("band"), "stroke-width": 10, "stroke-opacity": 0.35 }));
+  const dots = [[lower, "fixed", "leaked", 54], [upper, "proven", "guaranteed", 16], [local, "soft", "without shuffling (eps0)", 54]];
+  for (const [value, shade, words, y] of dots) {
+    if (value === null || !(value > 0)) continue;
+    const at = x(value);
+    svg.append(element("circle", { cx: at, cy: 30, r: 7, fill: colour(shade) }));
+    svg.append(text(Math.min(Math.max(at, 40), 560), y, words, { "text-anchor": "middle", fill: colour(shade) }));
+  }
+  return svg;
+}
+
+export async function toPng(svg) {
+  const box = svg.viewBox.baseVal, factor = 2;
+  const url = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" }));
+  try {
+    const image = new Image(box.width, box.height);
+    image.src = url;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = box.width * factor; canvas.height = box.height * factor;
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((done) => canvas.toBlob(done, "image/png"));
+  } finally { URL.revokeObjectURL(url); }
+}

@@ -1,0 +1,141 @@
+"""Processes that compute for the page: a deadline each, so that no question holds up the others."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+_MEMORY = 2 * 1024**3
+_context = get_context("spawn")
+
+
+class Refused(Exception):
+    """A question without an answer, and why; ``status`` is that of HTTP."""
+
+    def __init__(self, status: int, kind: str, message: str, parameter: str | None = None) -> None:
+        super().__init__(status, kind, message, parameter)
+        self.status, self.kind, self.message, self.parameter = status, kind, message, parameter
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {"error": {"kind": self.kind, "parameter": self.parameter, "message": self.message}}
+
+
+def _serve(pipe: Connection) -> None:
+    """In the worker: take jobs, send answers."""
+    import signal
+
+    from shuffledp.errors import ConversionError, ParameterError, RegimeError, ShuffleDPError
+    from shuffledp.web.answers import JOBS
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends its workers itself
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    pipe.send("ready")
+    while True:
+        try:
+            job, given = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            answer: object = JOBS[job](given)
+        except ParameterError as error:
+            answer = Refused(422, "parameter", str(error), error.parameter)
+        except (RegimeError, ConversionError) as error:
+            answer = Refused(422, "no answer here", str(error))
+        except ShuffleDPError as error:
+            answer = Refused(422, "refused", str(error))
+        except MemoryError:
+            answer = Refused(422, "too large", "This question needs too much memory.")
+        except Exception as error:
+            answer = Refused(500, "bug", f"{type(error).__name__}: {error}")
+        try:
+            pipe.send(answer)
+        except OSError:
+            return
+
+
+class _Worker:
+    def __init__(self) -> None:
+        self.pipe, theirs = _context.Pipe()
+        self.process: SpawnProcess = _context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.ready = False
+
+    def run(self, job: str, given: Mapping[str, Any], deadline: float) -> Any:
+        """The answer, None after the deadline; the time to start up does not count."""
+        try:
+            if not self.ready:
+                self.pipe.recv()
+                self.ready = True
+            self.pipe.send((job, dict(given)))
+            return self.pipe.recv() if self.pipe.poll(deadline) else None
+        except (EOFError, OSError):
+            return Refused(422, "too large", "This question ended its process: too large.")
+
+    def end(self) -> None:
+        self.process.kill()
+        self.pipe.close()
+        self.process.join()
+
+
+class Workers:
+    """A fixed number of processes; one that misses its deadline is ended and replaced."""
+
+    def __init__(self, count: int, deadline: float, queue: int) -> None:
+        self.deadline, self._queue, self._waiting = deadline, queue, 0
+        self._threads = ThreadPoolExecutor(count)
+        self._all = [_Worker() for _ in range(count)]
+        self._idle: asyncio.Queue[_Worker] = asyncio.Queue()
+        for worker in self._all:
+            self._idle.put_nowait(worker)
+
+    async def run(self, job: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer, or Refused."""
+        if self._waiting >= self._queue:
+            raise Refused(429, "busy", "Too many questions are waiting. Try again in a moment.")
+        self._waiting += 1
+        try:
+            worker = await self._idle.get()
+        finally:
+            self._waiting -= 1
+        task = asyncio.get_running_loop().run_in_executor(
+            self._threads, worker.run, job, given, self.deadline
+        )
+        task.add_done_callback(lambda done: self._release(worker, done))
+        answer = await asyncio.shield(task)
+        if answer is None:
+            raise Refused(
+                422,
+                "too long",
+                f"This question takes more than {self.deadline:g} s, the limit of this page."
+                " The command line has none.",
+            )
+        if isinstance(answer, Refused):
+            raise answer
+        assert isinstance(answer, dict)
+        return answer
+
+    def _release(self, worker: _Worker, done: asyncio.Future[Any]) -> None:
+        failed = done.cancelled() or done.exception() is not None or done.result() is None
+        if failed or not worker.process.is_alive():
+            worker.end()
+            self._all.remove(worker)
+            worker = _Worker()
+            self._all.append(worker)
+        self._idle.put_nowait(worker)
+
+    def close(self) -> None:
+        """End all processes."""
+        for worker in self._all:
+            worker.end()
+        self._threads.shutdown(wait=False, cancel_futures=True)

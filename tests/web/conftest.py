@@ -1,0 +1,38 @@
+"""The calculator as a user runs it: the command in a process of its own."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+
+@contextmanager
+def running(*options: str) -> Iterator[str]:
+    """``shuffledp web`` on a free port; its address."""
+    command = [sys.executable, "-m", "shuffledp", "web", "--port", "0", *options]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stderr is not None
+        line = server.stderr.readline()
+        found = re.match(r"(http://127\.0\.0\.1:\d+)/", line)
+        assert found, line + server.stderr.read()
+        yield found[1]
+    finally:
+        server.terminate()
+        _, rest = server.communicate(timeout=20)
+    assert rest == "", rest
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    with running("--deadline", "120") as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def strict_server() -> Iterator[str]:
+    with running("--deadline", "1") as address:
+        yield address
