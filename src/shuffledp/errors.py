@@ -5,6 +5,7 @@ ShuffleDPError
 ├── RegimeError         a theorem is asked outside its validity (also a ValueError)
 ├── UnknownTheoremError no such id in the registry (also a KeyError)
 ├── ConversionError     a curve cannot answer this question (also a ValueError)
+├── TrainingError       a training run cannot go on
 └── MissingExtraError   an optional dependency is not installed (also an ImportError)
 """
 
@@ -48,6 +49,10 @@ class UnknownTheoremError(ShuffleDPError, KeyError):
 
 class ConversionError(ShuffleDPError, ValueError):
     """The mathematics offers no way from this bound to that question."""
+
+
+class TrainingError(ShuffleDPError, RuntimeError):
+    """A training run, its data or its files are in a state it cannot go on from."""
 
 
 class MissingExtraError(ShuffleDPError, ImportError):
