@@ -77,7 +77,17 @@ def test_the_core_stays_light() -> None:
     loaded = json.loads(
         _fresh("import sys, json, shuffledp; print(json.dumps(sorted(sys.modules)))")
     )
-    heavy = {"torch", "cryptography", "scipy", "matplotlib", "click", "rich", "pandas", "mpmath", "flint"}
+    heavy = {
+        "torch",
+        "cryptography",
+        "scipy",
+        "matplotlib",
+        "click",
+        "rich",
+        "pandas",
+        "mpmath",
+        "flint",
+    }
     assert "numpy" in loaded
     assert not heavy & {name.split(".")[0] for name in loaded}
 
