@@ -17,7 +17,7 @@ from shuffledp import checks
 from shuffledp.bounds import get_bound
 from shuffledp.curves.gdp import GDPCurve
 from shuffledp.curves.renyi import RenyiCurve
-from shuffledp.errors import ConversionError, RegimeError, TrainingError
+from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Status, Value
 from shuffledp.numerics.composition import composed_epsilon
 from shuffledp.protocols import Shuffled
@@ -97,12 +97,10 @@ class Account(ABC):
             return self.guarantee(releases, self.delta)
         value = self.guarantee(releases, self.delta * (1.0 - _FLAW_SHARE))
         error = releases * self.flaw * (1.0 + math.exp(min(value.value, 700.0)))
-        if error > _FLAW_SHARE * self.delta:
-            raise TrainingError(
-                f"epsilon = {value.value:.3g} is too large to vouch for the sampled noise at delta ="
-                f" {self.delta:g}: its error may add {error:.2g} to delta."
-            )
-        return value
+        if error <= _FLAW_SHARE * self.delta:
+            return value
+        note = f"at epsilon = {value.value:.3g} the sampled noise is too coarse for this delta"
+        return Value(math.inf, value.status, value.direction, value.theorem, note)
 
 
 def _laplace_divergence(eps0: float, order: float) -> float:
@@ -184,8 +182,11 @@ class Rounds(Account):
 
     def guarantee(self, releases: int, delta: float) -> Value:
         protocol = self._protocol(releases, 2.0)
-        values = []
-        for theorem in ("gaussian-approximate", "gaussian-unshuffled"):
+        theorems, values = ["gaussian-unshuffled"], []
+        local = GDPCurve(2.0 / self.sigma).epsilon(delta / self.clients)
+        if local < math.log(self.clients):  # otherwise reports are too telling to hide each other
+            theorems.append("gaussian-approximate")
+        for theorem in theorems:
             try:
                 values.append(protocol.bound(theorem, delta=delta))
             except (RegimeError, ConversionError):
