@@ -56,11 +56,11 @@ def sgd(simulation: bool = True, seed: int = 1, **changes: object) -> ShuffledSG
 
 def check_in(simulation: bool = True, **changes: object) -> CheckInTrainer:
     options = {
-        "sigma": 5.0,
+        "sigma": 1.0,
         "rate": 0.5,
-        "rounds": 16,
+        "rounds": 20,
         "clip": 1.0,
-        "learning_rate": 0.5,
+        "learning_rate": 1.0,
         **changes,
     }
     return CheckInTrainer(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import time
 from collections.abc import Callable
@@ -20,6 +21,8 @@ from shuffledp.training.accounting import Spent
 from shuffledp.training.data import Dataset
 from shuffledp.training.trainer import Trainer, accuracy
 
+_TRAIN_SAMPLES = 10_000
+"""Training samples whose accuracy a simulation shows."""
 _CHECKPOINT, _BOOK, _LOG = "checkpoint.pt", "book.json", "log.csv"
 
 
@@ -35,12 +38,16 @@ class Row:
     seconds: float
     claims: dict[str, float]
 
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form; what is infinite becomes null."""
+        values = asdict(self)
+        return {**values, "epsilon": self.epsilon if math.isfinite(self.epsilon) else None}
+
     def flat(self) -> dict[str, Any]:
         """One level, for CSV."""
         values = asdict(self)
-        return {**values, **{f"claim: {k}": v for k, v in values.pop("claims").items()}} | {
-            "claims": None
-        }
+        claims = values.pop("claims")
+        return {**values, **{f"claim: {name}": value for name, value in claims.items()}}
 
 
 class Book(Protocol):
@@ -94,7 +101,7 @@ class History:
             "protects": self.trainer.account.protects,
             "spent": self.spent.to_dict(),
             "stopped": self.stopped,
-            "rows": [asdict(row) for row in self.rows],
+            "rows": [row.to_dict() for row in self.rows],
         }
 
 
@@ -156,7 +163,8 @@ def _measure(trainer: Trainer, data: Dataset, done: int, seconds: float) -> Row:
     share, loss = accuracy(trainer.model, data.test_inputs, data.test_labels, trainer.loss)
     own = None
     if trainer.simulation:
-        own = accuracy(trainer.model, trainer.inputs, trainer.labels, trainer.loss)[0]
+        seen = slice(_TRAIN_SAMPLES)
+        own = accuracy(trainer.model, trainer.inputs[seen], trainer.labels[seen], trainer.loss)[0]
     spent = trainer.account.after(done)
     claims = {f"{c.theorem} {c.status.value} {c.note.split(';')[0]}": c.value for c in spent.claims}
     return Row(done, spent.epsilon, share, loss, own, round(seconds, 3), claims)
@@ -203,9 +211,7 @@ def _restore(trainer: Trainer, history: History, path: Path) -> int:
 def _table(rows: list[Row]) -> bytes:
     flat = [row.flat() for row in rows]
     table = io.StringIO(newline="")
-    writer = csv.DictWriter(
-        table, [name for name in flat[-1] if name != "claims"], extrasaction="ignore"
-    )
+    writer = csv.DictWriter(table, list(flat[-1]), extrasaction="ignore")
     writer.writeheader()
     writer.writerows(flat)
     return table.getvalue().encode()
