@@ -11,6 +11,7 @@ from shuffledp.cli.compare import compare
 from shuffledp.cli.refute import refute
 from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.theorems import theorems
+from shuffledp.cli.train import train
 from shuffledp.errors import ShuffleDPError
 
 __all__ = ["main"]
@@ -39,5 +40,5 @@ def main() -> None:
     """
 
 
-for _command in (account, compare, calibrate, refute, theorems, reproduce):
+for _command in (account, compare, calibrate, refute, theorems, reproduce, train):
     main.add_command(_command)

@@ -12,7 +12,7 @@ from shuffledp.training.data import Dataset, from_idx, from_npz, mnist
 from shuffledp.training.gradients import ClippedGradients
 from shuffledp.training.run import Book, FileBook, History, Row, run
 from shuffledp.training.shuffled_sgd import ShuffledSGD
-from shuffledp.training.trainer import Trainer, accuracy
+from shuffledp.training.trainer import Trainer, accuracy, use_threads
 
 __all__ = [
     "Book",
@@ -29,4 +29,5 @@ __all__ = [
     "from_npz",
     "mnist",
     "run",
+    "use_threads",
 ]

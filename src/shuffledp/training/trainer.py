@@ -83,3 +83,8 @@ def accuracy(
             "Training diverged: the loss on the test data is not finite. Lower the learning rate."
         )
     return right / count, total / count
+
+
+def use_threads(count: int) -> None:
+    """How many threads PyTorch computes with."""
+    torch.set_num_threads(checks.count("threads", count))
