@@ -23,11 +23,13 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 
 bench: $(VENV)/.ready
+	$(PIP) install -c constraints.txt -e '.[bench]'
 	$(BIN)/python bench/accounting.py
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/tradeoff.py
 	$(BIN)/python bench/gaussian.py
 	$(BIN)/python bench/personalized.py
+	$(BIN)/python bench/training.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shuffledp import LDP, Shuffled
 from shuffledp.labels import Status
-from shuffledp.training.accounting import Epochs, Rounds, _laplace_divergence
+from shuffledp.training.accounting import Epochs, Rounds, laplace_divergence
 
 
 def _numerical(eps0: float, order: float, shifts: list[float]) -> float:
@@ -27,9 +27,9 @@ def _numerical(eps0: float, order: float, shifts: list[float]) -> float:
 
 @pytest.mark.parametrize("order", [1.5, 2.0, 5.0])
 @pytest.mark.parametrize("eps0", [0.3, 2.0])
-def test_laplace_divergence(eps0: float, order: float) -> None:
+def testlaplace_divergence(eps0: float, order: float) -> None:
     assert _numerical(eps0, order, [1.0]) == pytest.approx(
-        _laplace_divergence(eps0, order), rel=1e-6
+        laplace_divergence(eps0, order), rel=1e-6
     )
 
 
@@ -41,13 +41,13 @@ def test_laplace_divergence(eps0: float, order: float) -> None:
 def test_one_coordinate_is_the_worst(eps0: float, order: float, parts: list[float]) -> None:
     """A vector that moves by the same l1 distance along several coordinates leaks less."""
     shares = [part / sum(parts) for part in parts]
-    split = sum(_laplace_divergence(eps0 * share, order) for share in shares)
-    assert split <= _laplace_divergence(eps0, order) + 1e-12
+    split = sum(laplace_divergence(eps0 * share, order) for share in shares)
+    assert split <= laplace_divergence(eps0, order) + 1e-12
 
 
 def test_the_published_accounting_is_below_what_the_printed_algorithm_leaks() -> None:
     """One epoch, 100 blocks, eps0 = 2, order 2: exactly 1.596 for a pair of data sets, claimed 0.2985."""
-    assert _laplace_divergence(2.0, 2.0) == pytest.approx(1.596, abs=1e-3)
+    assert laplace_divergence(2.0, 2.0) == pytest.approx(1.596, abs=1e-3)
     assert Shuffled(LDP(2.0), 100).bound("chen-2024-gdp", order=2.0).value < 0.3
     printed = Epochs(eps0=2.0, blocks=100, unit="sample", delta=1e-5).after(50)
     assert printed.guarantee.status is Status.PROVEN

@@ -103,7 +103,7 @@ class Account(ABC):
         return Value(math.inf, value.status, value.direction, value.theorem, note)
 
 
-def _laplace_divergence(eps0: float, order: float) -> float:
+def laplace_divergence(eps0: float, order: float) -> float:
     """Rényi divergence of one-dimensional Laplace noise, the worst for vectors (docs/proofs/training.md)."""
     up = (order - 1.0) * eps0
     rest = (order / (2 * order - 1), (order - 1) / (2 * order - 1))
@@ -134,11 +134,13 @@ class Epochs(Account):
         return "one sample" if self.unit == "sample" else "all samples of one client"
 
     def guarantee(self, releases: int, delta: float) -> Value:
+        if not math.isfinite(self.eps0):
+            return Value(math.inf, Status.PROVEN, Direction.UPPER, "no-noise")
         if self.unit == "sample":
             return _composed(
                 "laplace-unshuffled",
                 self.eps0,
-                lambda order: _laplace_divergence(self.eps0, order),
+                lambda order: laplace_divergence(self.eps0, order),
                 releases,
                 delta,
             )
@@ -149,7 +151,7 @@ class Epochs(Account):
         return Shuffled(LDP(self.eps0), self.blocks).bound("stronger-clones", order=order).value
 
     def claims(self, releases: int) -> tuple[Value, ...]:
-        if self.blocks < 2:
+        if self.blocks < 2 or not math.isfinite(self.eps0):
             return ()
         published = get_bound("chen-2024-gdp").theorem
         mu = 2.0 * math.sqrt(releases / (self.blocks - 1.0)) * math.exp(self.eps0 / 2.0)
