@@ -106,6 +106,19 @@ def test_what_mixes_samples_never_gets_a_formula() -> None:
     assert torch.allclose(ours.total(inputs, labels), alone, atol=1e-9)
 
 
+def test_a_loss_of_ones_own_sees_one_sample_at_a_time() -> None:
+    """Also one that would mix samples."""
+
+    def mixing(outputs: Tensor, labels: Tensor) -> Tensor:
+        return cross_entropy(outputs, labels) * (1.0 + outputs.sum())
+
+    model, inputs, labels = _case("perceptron")
+    ours = ClippedGradients(model, 0.1, "l2", mixing)
+    assert not ours.explicit
+    alone = sum(ours.total(inputs[i : i + 1], labels[i : i + 1]) for i in range(len(inputs)))
+    assert torch.allclose(ours.total(inputs, labels), alone, atol=1e-9)
+
+
 def test_shared_layers_and_hooks_go_through_vmap() -> None:
     layer = nn.Linear(4, 4)
     assert not ClippedGradients(nn.Sequential(layer, nn.ReLU(), layer), 1.0, "l2").explicit

@@ -1,6 +1,6 @@
 """The sum of per-sample gradients, each clipped, without a loop over samples.
 
-A network that is a sequence of well-known layers gets explicit formulas: the gradient of a linear
+A sequence of well-known layers with cross-entropy gets explicit formulas: the gradient of a linear
 layer is an outer product, whose norm is the product of two norms and which need not be formed; that
 of a convolution is one small matrix product per sample. Any other module goes through vmap.
 """
@@ -69,7 +69,7 @@ class ClippedGradients:
         self.bound, self.order = checks.positive("clip", bound), 1 if norm == "l1" else 2
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.size = sum(p.numel() for p in self.parameters)
-        self.explicit = _explicit(model)
+        self.explicit = loss is cross_entropy and _explicit(model)
         if self.explicit:
             _lay_out(model)
 
@@ -123,10 +123,8 @@ class ClippedGradients:
                 seen.append((layer, before.detach(), values))
             else:
                 values = layer(values)
-        losses = self.loss(values, labels)
-        if losses.shape != (len(inputs),):
-            raise ParameterError("loss", "one number per sample", tuple(losses.shape))
-        slopes = torch.autograd.grad(losses.sum(), [after for _, _, after in seen])
+        total = self.loss(values, labels).sum()
+        slopes = torch.autograd.grad(total, [after for _, _, after in seen])
         with torch.no_grad():
             layers = [
                 _Outer(layer, before, slope.to(self._dtype))
@@ -267,7 +265,7 @@ def check_model(model: nn.Module) -> None:
     if not any(p.requires_grad for p in model.parameters()):
         raise ParameterError("model", "a module with parameters to train", type(model).__name__)
     for name, module in model.named_modules():
-        if isinstance(module, _MIXES_SAMPLES) and module.training:
+        if isinstance(module, _MIXES_SAMPLES):
             raise ParameterError(
                 "model",
                 "free of batch normalisation, which mixes samples so that no gradient belongs to"
