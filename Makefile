@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
-.PHONY: demo test test-all lint bench docs clean
+.PHONY: demo test test-all test-fl lint bench docs clean
 
 demo: $(VENV)/.ready
 	$(BIN)/shuffledp account --eps0 2 --n 100000 --delta 1e-6 --plot demo.png
@@ -16,6 +16,12 @@ test: lint
 
 test-all: lint
 	$(BIN)/python -m pytest -n $(WORKERS) -m "slow or not slow"
+
+# Flower pins older versions of what we pin, so it gets an environment of its own
+test-fl:
+	$(PYTHON) -m venv $(VENV)-fl
+	$(VENV)-fl/bin/python -m pip --quiet install -e '.[fl]' pytest hypothesis scipy
+	$(VENV)-fl/bin/python -m pytest -m "slow or not slow" -W default tests/training/test_flower.py
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check src tests bench docs
