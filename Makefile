@@ -36,6 +36,7 @@ bench: $(VENV)/.ready
 	$(BIN)/python bench/gaussian.py
 	$(BIN)/python bench/personalized.py
 	$(BIN)/python bench/training.py
+	$(BIN)/python bench/composition.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

@@ -18,6 +18,7 @@ ORDER = [
     {"curves"},
     {"bounds"},
     {"protocols"},
+    {"ledger"},
     {"reports"},
     {"training"},
     {"reproduce"},

@@ -12,12 +12,12 @@ from shuffledp.cli import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-COMMANDS = [
-    line[2:]
+SESSIONS = [
+    pytest.param(
+        [line[2:] for line in block.splitlines() if line.startswith("$ shuffledp ")], id=page.name
+    )
     for page in PAGES
     for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL)
-    for line in block.splitlines()
-    if line.startswith("$ shuffledp ")
 ]
 
 
@@ -29,9 +29,13 @@ def test_python_examples(page: Path) -> None:
     assert failures == 0
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS)))
-def test_console_examples(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("commands", SESSIONS)
+def test_console_examples(
+    commands: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commands of one block, in order, in one folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "users.csv").write_text("eps\n" + "0.5\n" * 60 + "1.5\n" * 40)
-    result = CliRunner().invoke(main, shlex.split(command)[1:])
-    assert result.exit_code == 0, result.output
+    for command in commands:
+        result = CliRunner().invoke(main, shlex.split(command)[1:])
+        assert result.exit_code == 0, f"{command}: {result.output}"

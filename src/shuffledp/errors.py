@@ -6,6 +6,9 @@ ShuffleDPError
 ├── UnknownTheoremError no such id in the registry (also a KeyError)
 ├── ConversionError     a curve cannot answer this question (also a ValueError)
 ├── TrainingError       a training run cannot go on
+├── LedgerError         the book of budgets cannot do this
+│   ├── BudgetExceededError  a spend does not fit into its cohort's budget
+│   └── UnknownOutcomeError  the store went away while it was told to record
 └── MissingExtraError   an optional dependency is not installed (also an ImportError)
 """
 
@@ -53,6 +56,26 @@ class ConversionError(ShuffleDPError, ValueError):
 
 class TrainingError(ShuffleDPError, RuntimeError):
     """A training run, its data or its files are in a state it cannot go on from."""
+
+
+class LedgerError(ShuffleDPError):
+    """The ledger refuses, or its store is out of reach. Nothing was recorded, unless it says so."""
+
+
+class BudgetExceededError(LedgerError):
+    """The budget of a cohort does not hold this spend. Nothing was recorded."""
+
+    exit_code = 3
+
+
+class UnknownOutcomeError(LedgerError):
+    """The store went away during the commit: the spend may or may not be recorded."""
+
+    def __init__(self, store: str, reason: str) -> None:
+        super().__init__(
+            f"Committing to {store} failed: {reason}. The spend may or may not be recorded:"
+            " repeat it with the same key."
+        )
 
 
 class MissingExtraError(ShuffleDPError, ImportError):

@@ -3,6 +3,7 @@
 from shuffledp.bounds import (
     approximate,
     clones,
+    composition,
     datasets,
     gaussian_proven,
     gaussian_rounds,
@@ -12,6 +13,7 @@ from shuffledp.bounds import (
     personalized,
     published,
     shuffle_gaussian,
+    subsampled,
 )
 from shuffledp.bounds.mixtures import THEOREMS as _MIXTURES
 from shuffledp.bounds.theorem import Bound, Refutation, Theorem, all_bounds, get_bound
@@ -39,6 +41,7 @@ __all__ = [
     "all_theorems",
     "approximate",
     "clones",
+    "composition",
     "datasets",
     "gaussian_proven",
     "gaussian_rounds",
@@ -50,4 +53,5 @@ __all__ = [
     "personalized",
     "published",
     "shuffle_gaussian",
+    "subsampled",
 ]

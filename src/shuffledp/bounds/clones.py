@@ -18,7 +18,7 @@ from shuffledp.numerics.binomial import U
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log1p_exp
 from shuffledp.numerics.renyi import TwoSidedRenyi
-from shuffledp.numerics.trinomial import TwoSided
+from shuffledp.numerics.trinomial import TwoSided, delta_many
 from shuffledp.randomizers import LDP
 
 Weight = Callable[[float], tuple[float, float]]
@@ -79,16 +79,15 @@ def pair_curve(randomizer: LDP, n: int, weight: Weight) -> ProfileCurve:
         return response_curve(eps0)
     p, q = weight(eps0)
 
-    def profile(epsilon: float, width: float) -> Enclosure:
-        if epsilon >= eps0:
-            return Enclosure(0.0, 0.0)
-        slope, coslope = _slopes(eps0, epsilon)
+    def sums(epsilon: float) -> TwoSided:
+        slope, coslope = _slopes(eps0, min(epsilon, eps0))
         log_scale = math.log(2.0 * math.tanh(0.5 * eps0)) + log1p_exp(epsilon)
-        return TwoSided(n, p, q, log_scale, slope, coslope).delta(width)
+        return TwoSided(n, p, q, log_scale, slope, coslope)
 
     return ProfileCurve(
-        profile,
+        lambda epsilon, width: sums(epsilon).delta(width),
         top=eps0,
+        many=lambda epsilons: delta_many([sums(epsilon) for epsilon in epsilons]),
         exact_renyi=lambda order: pair_renyi(eps0, n, weight, order).upper,
         guess=gaussian_guess(eps0, n, p),
     )

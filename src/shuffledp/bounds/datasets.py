@@ -18,7 +18,7 @@ from shuffledp.numerics.binary import binary_delta, binary_renyi_lower
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log1p_exp
 from shuffledp.numerics.renyi import TwoSidedRenyi
-from shuffledp.numerics.trinomial import TwoSided
+from shuffledp.numerics.trinomial import TwoSided, delta_many
 from shuffledp.randomizers import LDP
 
 _LARGEST = 600.0
@@ -85,15 +85,14 @@ def dataset_3rr(randomizer: LDP, n: int) -> Curve:
     p, q = 2.0 * decay / (1.0 + 2.0 * decay), 1.0 / (1.0 + 2.0 * decay)
     rise = -math.expm1(-eps0)  # (E-1)/E
 
-    def profile(epsilon: float, width: float) -> Enclosure:
-        if epsilon >= eps0:
-            return Enclosure(0.0, 0.0)
+    def sums(epsilon: float) -> TwoSided:
+        epsilon = min(epsilon, eps0)
         e_decay = math.exp(-epsilon)
         slope = 0.5 * math.tanh(0.5 * epsilon) / math.tanh(0.5 * eps0)
         coslope = -math.expm1(epsilon - eps0) * e_decay / (rise * (1.0 + e_decay))
         fixed = math.tanh(0.5 * epsilon) * decay * decay / rise
         log_scale = math.log(2.0 * rise / (1.0 + 2.0 * decay)) + log1p_exp(epsilon)
-        return TwoSided(n, p, q, log_scale, slope, coslope, fixed).delta(width)
+        return TwoSided(n, p, q, log_scale, slope, coslope, fixed)
 
     moments = TwoSidedRenyi(
         n,
@@ -106,8 +105,9 @@ def dataset_3rr(randomizer: LDP, n: int) -> Curve:
         base_fixed=p * decay,
     )
     return ProfileCurve(
-        profile,
+        lambda epsilon, width: sums(epsilon).delta(width),
         top=eps0,
+        many=lambda epsilons: delta_many([sums(epsilon) for epsilon in epsilons]),
         direction=Direction.LOWER,
         exact_renyi=lambda order: moments.divergence(order).lower,
         guess=gaussian_guess(eps0, n, p),

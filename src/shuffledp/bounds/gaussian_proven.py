@@ -7,8 +7,8 @@ E = exp(eps0), e = exp(epsilon).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import ClassVar
 
 from shuffledp.bounds.approximate import stronger_approximate
@@ -21,16 +21,17 @@ from shuffledp.curves.gdp import gaussian_delta
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import U
-from shuffledp.numerics.composition import binomial_window, composed_epsilon
+from shuffledp.numerics.composition import binomial_window
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
 from shuffledp.randomizers import LDP, Randomizer
 
 _MOST_ROUNDS = 10**7
-_SPLITS = (0.5, 0.9, 0.99)
-"""Shares of delta given to the rounds' own deltas when composing."""
 _SAFE = 1.0 + 1e-9
-_WIDTH = 5e-3
+_LARGEST = 300.0
+"""Reports with a larger local budget are not taken for pure ones."""
+_HALVES = 2, 80
+"""Range of delta0 tried, in half powers of ten below 1/n."""
 
 
 @dataclass(frozen=True)
@@ -100,68 +101,36 @@ def gaussian_unshuffled(randomizer: Randomizer, n: int) -> Curve:
     return RevealedRounds(mu, pair.rounds, pair.participation)
 
 
-@dataclass(frozen=True)
-class ApproximateRoute(Curve):
-    """Each report is (eps0, delta0)-LDP for every eps0: the best of them, then composition."""
+def _approximate_profile(pair: GaussianPair) -> Profile:
+    """Each report is (eps0, delta0)-LDP for every delta0: the best of them, at each epsilon anew."""
+    mu = math.sqrt(pair.h)
 
-    pair: GaussianPair
-    kind: ClassVar[str] = "(epsilon, delta)"
-
-    def epsilon(self, delta: float) -> float:
-        value = self._over_rounds(delta)
-        if not math.isfinite(value):
-            raise RegimeError("gaussian-approximate", "noise enough for some delta0", self.pair.h)
-        return value
-
-    def _over_rounds(self, delta: float) -> float:
-        rounds = self.pair.rounds
-        if rounds == 1:
-            return self._one_round(delta)
-        best = math.inf
-        for share in _SPLITS:
-            each = -math.expm1(math.log1p(-share * delta) / rounds)
-            rest = (1.0 - share) * delta
-            best = min(best, composed_epsilon(self._one_round(each), rounds, rest))
-        return best
-
-    def delta(self, epsilon: float) -> float:
-        if self._over_rounds(0.999) > epsilon:
-            return 1.0
-        low, high = math.log(1e-300), math.log(0.999)
-        while high - low > 1e-3:
-            middle = 0.5 * (low + high)
-            fits = self._over_rounds(math.exp(middle)) <= epsilon
-            low, high = (low, middle) if fits else (middle, high)
-        return math.exp(high)
-
-    def _one_round(self, delta: float) -> float:
-        """epsilon of one round: the best over delta0; drawing m of n comes on top."""
-        pair = self.pair
-        p = pair.participation
-        if pair.drawn is None:
-            return min(self._with(delta, share) for share in _shares(delta, pair.n))
-        base = min(self._with(delta / p, share) for share in _shares(delta / p, pair.reports))
-        return math.log1p(p * math.expm1(base)) * _SAFE if base < 600.0 else base
-
-    def _with(self, delta: float, delta0: float) -> float:
-        """epsilon at delta when each report is taken as (eps0, delta0)-LDP."""
-        if delta >= 1.0:
-            return 0.0
-        pair, mu = self.pair, math.sqrt(self.pair.h)
+    @lru_cache(maxsize=128)
+    def taken_as(halves: int) -> Profile:
+        """delta0 is this many half powers of ten below 1/n."""
+        delta0 = 10.0 ** (-0.5 * halves) / pair.n
         local = GDPCurve(mu).epsilon(delta0) * _SAFE
-        if local > 600.0 or local <= 0.0:
-            return math.inf if local > 0.0 else GDPCurve(mu).epsilon(delta)
-        if pair.check_in == 1.0:
-            curve = stronger_approximate(LDP(local, delta0), pair.reports)
-            assert isinstance(curve, ProfileCurve)
-            profile: Profile = curve.enclose
-        else:
-            profile = _checked_in(local, delta0, pair.n, pair.check_in)
-        return _smallest(lambda x: profile(x, _WIDTH).upper <= delta, local)
+        if not 0.0 < local <= _LARGEST:
+            return lambda epsilon, width: Enclosure(1.0, 1.0)
+        if pair.check_in < 1.0:
+            return _checked_in(local, delta0, pair.n, pair.check_in)
+        curve = stronger_approximate(LDP(local, delta0), pair.reports)
+        assert isinstance(curve, ProfileCurve)
+        return curve.enclose
 
+    def profile(epsilon: float, width: float) -> Enclosure:
+        @cache
+        def value(halves: int) -> float:
+            return taken_as(halves)(epsilon, width).upper
 
-def _shares(delta: float, n: int) -> list[float]:
-    return [delta * share / n for share in (0.3, 0.1, 0.03, 0.01)]
+        low, high = _HALVES
+        while high - low > 2:  # falls, then rises
+            left, right = low + (high - low) // 3, high - (high - low) // 3
+            low, high = (low, right) if value(left) <= value(right) < 1.0 else (left, high)
+        best = min(value(halves) for halves in range(low, high + 1))
+        return Enclosure(best, best)
+
+    return profile
 
 
 def _checked_in(eps0: float, delta0: float, n: int, q: float) -> Profile:
@@ -179,28 +148,17 @@ def _checked_in(eps0: float, delta0: float, n: int, q: float) -> Profile:
         values = [big - e + up, 1.0 - e * big + up, 1.0 - e + 8.0 * U * e, 0.0]
         weights = [q * w, q * w, 1.0 - q, q * (1.0 - 2.0 * w)]
         value = mean_positive_part(Law(values, weights, 1e-14), n, width=max(width, 2e-4))
-        return Enclosure(value.lower, min(value.upper + (1.0 + e) * moved, 1.0))
+        return Enclosure(min(value.lower, 1.0), min(value.upper + (1.0 + e) * moved, 1.0))
 
     return profile
-
-
-def _smallest(holds: Callable[[float], bool], top: float) -> float:
-    """Smallest epsilon that holds, from above; ``top`` is the unshuffled one."""
-    if holds(0.0):
-        return 0.0
-    low, high = 0.0, top
-    while high - low > 2e-4 * high and high > 1e-12:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high if holds(high) else math.inf
 
 
 @bound(
     Theorem(
         id="gaussian-approximate",
-        citation="ours, after Feldman, McMillan, Talwar 2021; composition by Kairouz, Oh, Viswanath 2015",
-        statement="stronger clones for (eps0, delta0)-LDP reports, minimised over delta0; rounds composed optimally",
-        validity="Gaussian reports, checked in or drawn; any rounds up to 1e7",
+        citation="ours, after Feldman, McMillan, Talwar 2021",
+        statement="stronger clones for (eps0, delta0)-LDP reports, minimised over delta0",
+        validity="Gaussian reports of all users, or of those checked in; one round",
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/shuffle_gaussian.md",
@@ -210,6 +168,6 @@ def _smallest(holds: Callable[[float], bool], top: float) -> float:
 def gaussian_approximate(randomizer: Randomizer, n: int) -> Curve:
     """Every data set, any dimension."""
     pair = gaussian_pair("gaussian-approximate", randomizer, n)
-    if pair.rounds > _MOST_ROUNDS:
-        raise RegimeError("gaussian-approximate", f"at most {_MOST_ROUNDS} rounds", pair.rounds)
-    return ApproximateRoute(pair)
+    if pair.rounds > 1 or pair.drawn is not None:
+        raise RegimeError("gaussian-approximate", "one round, nobody drawn", str(randomizer))
+    return ProfileCurve(_approximate_profile(pair), top=math.inf)

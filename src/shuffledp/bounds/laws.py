@@ -16,7 +16,7 @@ from shuffledp.curves import Curve, GDPCurve, ProfileCurve
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import U
-from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
+from shuffledp.numerics.enclosure import QUICK, SEARCH, Enclosure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
 from shuffledp.randomizers import Randomizer, Scene
 from shuffledp.randomizers.outcomes import Outcomes
@@ -68,7 +68,7 @@ def dataset_curve(scene: Scene, n: int, top: float) -> ProfileCurve:
         if epsilon >= top:
             return Enclosure(0.0, 0.0)
         lower = outcomes.delta_lower(n, epsilon, _engine_width(width))
-        if width > FINE:  # searches for a lower bound need no more
+        if width in (SEARCH, QUICK):  # searches for a lower bound need no more
             return Enclosure(lower, lower)
         return Enclosure(lower, max(outcomes.delta_upper(n, epsilon, _engine_width(width)), lower))
 

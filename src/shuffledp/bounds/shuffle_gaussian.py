@@ -102,7 +102,7 @@ class GaussianPair:
             away = replace(away, low=(there.low[1], one), high=(there.high[1], one))
         if self.check_in < 1.0:
             return away.thinned(self.check_in)
-        return away if self.drawn is None else _mixed(away, self.participation)
+        return away if self.drawn is None else away.diluted(self.participation)
 
     def __str__(self) -> str:
         distance = f"{self.gaussian.sensitivity:g}"
@@ -156,23 +156,6 @@ def _between(ratio: LognormalMean, order: float) -> tuple[float, float]:
 def _reverse(ratio: LognormalMean, order: float) -> float:
     log_moment = float(log1p_exp(np.array(ratio.log_excess(1.0 - order))))
     return min(log_moment / (order - 1.0), 0.5 * order * ratio.h)
-
-
-def _mixed(outcomes: Outcomes, share: float) -> Outcomes:
-    """Drawn with probability ``share``, else a further user of the others' value reports."""
-
-    def mix(first: Array, base: Array) -> Array:
-        return (1.0 - share) * base + share * first
-
-    one = np.ones_like(outcomes.base)
-    low, high = outcomes.low, outcomes.high
-    return replace(
-        outcomes,
-        first=mix(outcomes.first, outcomes.base),
-        low=low and (mix(low[0], one), one),
-        high=high and (mix(high[0], one), one),
-        precision=outcomes.precision + 1e-15,
-    )
 
 
 def is_gaussian(randomizer: Randomizer) -> bool:

@@ -8,6 +8,7 @@ from shuffledp import __version__
 from shuffledp.cli.account import account
 from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.compare import compare
+from shuffledp.cli.ledger import ledger
 from shuffledp.cli.refute import refute
 from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.theorems import theorems
@@ -17,10 +18,6 @@ from shuffledp.errors import ShuffleDPError
 __all__ = ["main"]
 
 
-class _Failure(click.ClickException):
-    exit_code = ShuffleDPError.exit_code
-
-
 class _Group(click.Group):
     """Turns the library's errors into one line on stderr and their exit code."""
 
@@ -28,7 +25,8 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except ShuffleDPError as error:
-            raise _Failure(str(error)) from error
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(error.exit_code)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -40,5 +38,5 @@ def main() -> None:
     """
 
 
-for _command in (account, compare, calibrate, refute, theorems, reproduce, train):
+for _command in (account, compare, calibrate, refute, ledger, theorems, reproduce, train):
     main.add_command(_command)

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from shuffledp.curves.base import Curve
 from shuffledp.curves.convert import Profile, renyi_from_profile, tradeoff_from_profile
 from shuffledp.errors import ConversionError
 from shuffledp.labels import Direction
-from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
+from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.enclosure import COARSE, FINE, QUICK, SEARCH, Enclosure
 from shuffledp.numerics.search import invert_decreasing
 
 _FAR = 200.0
@@ -26,7 +29,8 @@ class ProfileCurve(Curve):
 
     ``direction`` says which end of the enclosures to answer with: UPPER for a bound on every pair
     of data sets, LOWER for one concrete pair. ``exact_renyi`` is the pair's own divergence, the
-    larger of both directions, where it is known better than through the profile.
+    larger of both directions, where it is known better than through the profile. ``many`` encloses a
+    symmetric profile at many epsilons, coarsely and cheaply.
     """
 
     forward: Profile
@@ -35,6 +39,7 @@ class ProfileCurve(Curve):
     reverse: Profile | None = None
     exact_renyi: Callable[[float], float] | None = None
     guess: Callable[[float], float] | None = None
+    many: Callable[[list[float]], tuple[Array, Array]] | None = None
     kind: ClassVar[str] = "profile"
 
     def enclose(self, epsilon: float, width: float = FINE) -> Enclosure:
@@ -46,6 +51,16 @@ class ProfileCurve(Curve):
             return value
         other = self.reverse(epsilon, width)
         return Enclosure(max(value.lower, other.lower), max(value.upper, other.upper))
+
+    def sampled(self, epsilons: list[float]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        """Coarse ends of H(P||Q) and of H(Q||P) at many epsilons, for pictures and compositions."""
+        if self.many is not None:
+            both = self.many(epsilons)
+            return both, both
+        forward = _ends([self.forward(x, COARSE) for x in epsilons])
+        if self.reverse is None:
+            return forward, forward
+        return forward, _ends([self.reverse(x, COARSE) for x in epsilons])
 
     def _end(self, value: Enclosure) -> float:
         return value.upper if self.direction is Direction.UPPER else value.lower
@@ -97,3 +112,7 @@ class ProfileCurve(Curve):
         if self.direction is Direction.UPPER:
             return min(value.lower for value in values)
         return min(value.upper for value in values)
+
+
+def _ends(values: list[Enclosure]) -> tuple[Array, Array]:
+    return np.array([x.lower for x in values]), np.array([x.upper for x in values])

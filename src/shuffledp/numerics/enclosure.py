@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FINE, SEARCH, QUICK = 0.0, 1e-4, 0.05
-"""Relative widths to ask for: as narrow as offered, enough for a root, enough for a direction."""
+FINE, SEARCH, COARSE, QUICK = 0.0, 1e-4, 0.01, 0.05
+"""Relative widths to ask for: as narrow as offered, enough for a root, for a picture, for a direction."""
 
 
 @dataclass(frozen=True)

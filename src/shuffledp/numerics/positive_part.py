@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.binomial import U as _U
+from shuffledp.numerics.characteristic import characteristic
 from shuffledp.numerics.enclosure import Enclosure
 
 __all__ = ["Law", "mean_positive_part"]
@@ -32,6 +33,8 @@ _MAX_EXPONENT = 600.0  # theta * max V is kept below this, so that nothing overf
 _GAUSS_CUT = 6.0  # frequencies beyond _GAUSS_CUT / b are charged, not summed
 _SKIP_LOG = 45.0  # powers of the characteristic function below e^-45 are charged, not summed
 _MAX_ENUMERATION = 600_000  # atoms of V times atoms of the sum
+_QUICK_ENUMERATION = 20_000  # the same where a coarse answer will do
+_COARSE = 1e-3
 _MAX_FREQUENCIES = 1 << 20
 _MAX_WORK = 600_000_000  # frequencies times atoms
 _BOX_DEPTHS = (700.0, 70.0)  # count ranges tried: outside, probability e^-depth is charged
@@ -203,12 +206,13 @@ def _remainder(tilted: _Tilted, width: float, known: float) -> Enclosure:
     if log_bound < _LOG_FLOOR:  # E S+ <= M(theta)^n / (e theta)
         return Enclosure(0.0, 0.0)
     found = Enclosure(0.0, math.inf)
+    most = _MAX_ENUMERATION if width < _COARSE else _QUICK_ENUMERATION
     if part.v.size <= 100 and n < 2**31:
         multisets = math.comb(n + part.v.size - 1, n) if min(n, part.v.size) <= 20 else math.inf
         for depth in _BOX_DEPTHS:
             box = tilted.count_ranges(depth)
             size = math.prod(sorted(high - low + 1 for low, high in box)[:-1])
-            if min(size, multisets) * part.v.size <= _MAX_ENUMERATION:
+            if min(size, multisets) * part.v.size <= most:
                 found = _enumerate(tilted, box, depth)
                 break
     if found.upper - found.lower > width * (found.lower + known):
@@ -410,7 +414,7 @@ class _Tilted:
         """Sums over one block of frequencies: for F, for F - G, of moduli, of error bounds."""
         n, theta = self.n, self.theta
         omega = np.arange(start, start + count) * step
-        x, y = self._characteristic(step, start, count)
+        x, y = characteristic(self.part.v, self.p, step, start, count)
         excess = 2 * x + x * x + y * y  # |phi|^2 - 1
         excess_error = 4 * _U * (2 * np.abs(x) + x * x + y * y)
         log_modulus = 0.5 * np.log1p(np.maximum(excess, _U - 1))
@@ -431,22 +435,6 @@ class _Tilted:
         shift_error = n * (shift * (1.01 + 3 * shift) + excess_error) * power
         error = 1.01 * float((shift_error + relative * modulus) @ size)
         return np.array([smooth.sum(), b * b * re.sum(), modulus @ size, error])
-
-    def _characteristic(self, step: float, start: int, count: int) -> tuple[Array, Array]:
-        """Re and Im of E e^(i omega V) - 1 at omega = step * (start, ..., start + count - 1).
-
-        With omega = coarse + fine: e^(i omega v) - 1 = A B + A + B, A and B the same at coarse
-        and fine, so a matrix product does most of the work and small arguments stay accurate.
-        """
-        fine = math.isqrt(count - 1) + 1
-        coarse = -(-count // fine)
-        xa = np.multiply.outer((start + fine * np.arange(coarse)) * step, self.part.v)
-        xb = np.multiply.outer(self.part.v, np.arange(fine) * step)
-        a_re, a_im = -2 * np.sin(xa / 2) ** 2 * self.p, np.sin(xa) * self.p
-        b_re, b_im = -2 * np.sin(xb / 2) ** 2, np.sin(xb)
-        re = a_re @ b_re - a_im @ b_im + a_re.sum(1)[:, None] + self.p @ b_re
-        im = a_re @ b_im + a_im @ b_re + a_im.sum(1)[:, None] + self.p @ b_im
-        return re.ravel()[:count], im.ravel()[:count]
 
     def _mass_at_zero(self) -> float:
         """At most Pr[all V_i = 0] / M(theta)^n: there F is too large by F(0) for sure."""

@@ -15,7 +15,10 @@ less spread (docs/proofs/numerics.md). Cost does not grow with n.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,12 +27,35 @@ from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile, refine
 
 _EXACT_N = 100_000
-_SUMMED, _FIRST_GROUPS, _QUICK_GROUPS = 8192, 256, 48
+_SUMMED, _FIRST_GROUPS, _MANY_GROUPS, _QUICK_GROUPS = 8192, 256, 128, 48
 """Counts taken one by one, and groups to begin with."""
 _REFINEMENTS = 4
 _GROUPED_WIDTH = 3e-5
+_STEP = 8.0
 _TINY, _DIGITLESS = 1e-300, 1e-280
 """Upper end of every positive number too small to carry digits; where refining ends."""
+
+
+class _Groups(NamedTuple):
+    """Runs of counts starts..ends, and enclosures of their probabilities."""
+
+    starts: Array
+    ends: Array
+    least: Array
+    most: Array
+
+
+def _weighed(starts: Array, ends: Array, trials: float, p: float, q: float) -> _Groups:
+    return _Groups(starts, ends, *group_masses(starts - 1.0, ends - 1.0, trials, p, q))
+
+
+@lru_cache(maxsize=64)
+def _groups(first: float, last: float, count: int, trials: float, p: float, q: float) -> _Groups:
+    """first..last in this many groups, or each count by itself (0)."""
+    if count:
+        return _weighed(*first_groups(first, last, count), trials, p, q)
+    counts = np.arange(first, last + 1.0)
+    return _weighed(counts, counts, trials, p, q)
 
 
 @dataclass(frozen=True)
@@ -59,30 +85,49 @@ class TwoSided:
         """
         if self.coslope <= 0.0:
             return Enclosure(0.0, 0.0)
-        first, last = self._window()
+        first, last = self._window(36.0 if width == FINE else 20.0 if width < QUICK else 12.0)
         if (self.n <= _EXACT_N and width < QUICK) or last - first < (
             _FIRST_GROUPS if width > FINE else _SUMMED
         ):
-            counts = np.arange(first, last + 1.0)
-            return self._sum(counts, counts, first, last)
-        starts, ends = first_groups(first, last, _FIRST_GROUPS if width < QUICK else _QUICK_GROUPS)
+            return self._sum(self._terms(_groups(first, last, 0, *self._count)), first, last)
+        groups = _groups(
+            first, last, _FIRST_GROUPS if width < QUICK else _QUICK_GROUPS, *self._count
+        )
         goal = max(width, _GROUPED_WIDTH)
         enough = 2.0 * goal if width < QUICK else 0.5
-        found = self._sum(starts, ends, first, last)
+        terms = self._terms(groups)
+        found = self._sum(terms, first, last)
         for _ in range(_REFINEMENTS):
             if found.width <= enough or found.upper < _DIGITLESS:
                 break
-            starts, ends = self._refined(starts, ends, goal)
-            found = self._sum(starts, ends, first, last)
+            groups = _weighed(*refine(groups.starts, groups.ends, *terms[:2], goal), *self._count)
+            terms = self._terms(groups)
+            found = self._sum(terms, first, last)
         return found
+
+    def _terms(self, groups: _Groups) -> tuple[Array, Array, float]:
+        """Least and most of the groups' Pr * h, divided by exp of the third."""
+        low, high = self._log_h(groups.starts, groups.ends)
+        top = float(high.max())
+        if top == -math.inf:
+            return np.zeros_like(low), np.zeros_like(high), top
+        return groups.least * np.exp(low - top), groups.most * np.exp(high - top), top
 
     def _log_h(self, starts: Array, ends: Array) -> tuple[Array, Array]:
         """ln of a lower and of an upper bound of h on each group of counts starts..ends."""
         if starts is ends:
             low, high, scale = self._h(starts, starts)
             return low + scale, high + scale
-        (low, _, low_scale), (_, high, high_scale) = self._h(ends, starts), self._h(starts, ends)
-        return low + low_scale, high + high_scale
+        if self.fixed:
+            (low, _, low_scale), (_, high, high_scale) = (
+                self._h(ends, starts),
+                self._h(starts, ends),
+            )
+            return low + low_scale, high + high_scale
+        # h only depends on the count, and falls with it: the next group's start is low enough
+        counts = np.append(starts, ends[-1])
+        low, high, scale = self._h(counts, counts)
+        return low[1:] + scale[1:], high[:-1] + scale[:-1]
 
     def _h(self, c: Array, other: Array) -> tuple[Array, Array, Array]:
         # ln h(c) with the count-free part fixed*n*(c/other), the worse of the group's two ends.
@@ -91,30 +136,21 @@ class TwoSided:
         with np.errstate(divide="ignore"):
             return np.log(low), np.log(high), scale - np.log(c)
 
-    def _window(self) -> tuple[float, float]:
-        """Counts outside which Pr[C] * h is below 1e-14 of delta."""
+    def _window(self, depth: float) -> tuple[float, float]:
+        """Counts outside which Pr[C] * h is below e^-depth of delta."""
         centre = np.array([math.floor(self._count[0] * self.p) + 1.0])
         log_centre = max(float(self._log_h(centre, centre)[1][0]), -800.0)
-        low = quantile(36.0 - log_centre, -1, *self._count)
-        high = quantile(36.0 - (log_centre if self.fixed else 0.0), 1, *self._count)
+        # in steps, so that neighbouring questions share their groups
+        deeper = depth - _STEP * math.floor(log_centre / _STEP)
+        low = quantile(deeper, -1, *self._count)
+        high = quantile(deeper if self.fixed else depth, 1, *self._count)
         return low + 1.0, high + 1.0
 
-    def _refined(self, starts: Array, ends: Array, width: float) -> tuple[Array, Array]:
-        low, high = self._log_h(starts, ends)
-        if high.max() == -math.inf:
-            return starts, ends
-        mass = group_masses(starts - 1.0, ends - 1.0, *self._count)[1]
-        least, most = mass * np.exp(low - high.max()), mass * np.exp(high - high.max())
-        return refine(starts, ends, least, most, width)
-
-    def _sum(self, starts: Array, ends: Array, first: float, last: float) -> Enclosure:
-        low, high = self._log_h(starts, ends)
-        mass_low, mass_high = group_masses(starts - 1.0, ends - 1.0, *self._count)
-        top = float(high.max())
+    def _sum(self, terms: tuple[Array, Array, float], first: float, last: float) -> Enclosure:
+        least, most, top = terms
         if top == -math.inf:
             return Enclosure(0.0, _TINY)
-        lower = float(np.sum(mass_low * np.exp(low - top)))
-        upper = float(np.sum(mass_high * np.exp(high - top)))
+        lower, upper = float(least.sum()), float(most.sum())
         if first > 1.0:  # h <= 1/2 everywhere
             below = chernoff(first - 2.0, *self._count)
             upper += 0.5 * math.exp(min(-top - below, 700.0))
@@ -123,8 +159,61 @@ class TwoSided:
             log_edge = float(self._log_h(edge, whole)[1][0])
             upper += math.exp(min(log_edge - top - chernoff(last, *self._count), 700.0))
         factor = math.exp(min(self.log_scale + top, 700.0))
-        margin = (len(starts) + 64.0 + abs(top) + abs(self.log_scale)) * 4.0 * U
+        margin = (len(least) + 64.0 + abs(top) + abs(self.log_scale)) * 4.0 * U
         return Enclosure(
             max(factor * lower * (1.0 - margin), 0.0),
             min(factor * upper * (1.0 + margin) + _TINY, 1.0),
         )
+
+
+def delta_many(rows: Sequence[TwoSided]) -> tuple[Array, Array]:
+    """Lower and upper ends of delta for many thresholds with one n, p and q.
+
+    All share one coarse cut of the counts, so the ends differ by a percent or so: for profiles.
+    """
+    lower, upper = np.zeros(len(rows)), np.zeros(len(rows))
+    live = np.array([row.coslope > 0.0 for row in rows])
+    if not live.any():
+        return lower, upper
+    kept = [row for row in rows if row.coslope > 0.0]
+    some, count = kept[0], kept[0]._count
+    windows = [row._window(20.0) for row in (kept[0], kept[-1])]
+    first, last = min(w[0] for w in windows), max(w[1] for w in windows)
+    groups = _groups(first, last, _MANY_GROUPS if last - first > 2 * _MANY_GROUPS else 0, *count)
+    slope, coslope, fixed, log_scale = (
+        np.array([[getattr(row, name)] for row in kept])
+        for name in ("slope", "coslope", "fixed", "log_scale")
+    )
+
+    def log_h(c: Array, other: Array) -> tuple[Array, Array]:
+        pinned = fixed * (some.n * (c / other) - c)
+        flat = np.broadcast_to(c, pinned.shape).ravel()
+        low, high, scale = half_excess(
+            flat, (slope * c + pinned).ravel(), (coslope * c - pinned).ravel()
+        )
+        scale = scale - np.log(flat)
+        with np.errstate(divide="ignore"):
+            ends = np.log(low) + scale, np.log(high) + scale
+        return ends[0].reshape(pinned.shape), ends[1].reshape(pinned.shape)
+
+    if groups.starts is groups.ends:
+        low, high = log_h(groups.starts, groups.starts)
+    elif some.fixed:
+        low, high = log_h(groups.ends, groups.starts)[0], log_h(groups.starts, groups.ends)[1]
+    else:
+        counts = np.append(groups.starts, groups.ends[-1])
+        low, high = log_h(counts, counts)
+        low, high = low[:, 1:], high[:, :-1]
+    top = np.maximum(high.max(axis=1, keepdims=True), -1e4)
+    least = (groups.least * np.exp(low - top)).sum(axis=1, keepdims=True)
+    most = (groups.most * np.exp(high - top)).sum(axis=1, keepdims=True)
+    if first > 1.0:
+        most = most + 0.5 * np.exp(np.minimum(-top - chernoff(first - 2.0, *count), 700.0))
+    if last <= count[0]:
+        log_edge = log_h(np.array([last + 1.0]), np.array([float(some.n)]))[1]
+        most = most + np.exp(np.minimum(log_edge - top - chernoff(last, *count), 700.0))
+    factor = np.exp(np.minimum(log_scale + top, 700.0))
+    margin = (groups.starts.size + 64.0 + np.abs(top) + np.abs(log_scale)) * 4.0 * U
+    lower[live] = np.maximum(factor * least * (1.0 - margin), 0.0).ravel()
+    upper[live] = np.minimum(factor * most * (1.0 + margin) + _TINY, 1.0).ravel()
+    return lower, upper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ def chernoff(k: float, trials: float, p: float, q: float) -> float:
     return max(exponent * (1.0 - 512.0 * U) - 4.0 * U * abs(k - trials * p), 0.0)
 
 
+@lru_cache(maxsize=256)
 def quantile(exponent: float, side: int, trials: float, p: float, q: float) -> float:
     """A count beyond which (side -1: below, 1: above) Bin(trials, p) has mass <= exp(-exponent)."""
     inner, outer = math.floor(trials * p), 0.0 if side < 0 else trials

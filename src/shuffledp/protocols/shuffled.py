@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shuffledp import checks
 from shuffledp.bounds import Bound, all_bounds, get_bound
-from shuffledp.bounds.shuffle_gaussian import is_gaussian
+from shuffledp.bounds.candidates import candidates
 from shuffledp.curves import Curve, ProfileCurve
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Direction, Interval, Value
 from shuffledp.numerics.enclosure import QUICK
-from shuffledp.randomizers import LDP, Randomizer
+from shuffledp.randomizers import Randomizer, Repeated, Subsampled
 
 QUESTIONS = {"delta": "epsilon", "epsilon": "delta", "order": "renyi", "alpha": "tradeoff"}
 """Given parameter -> quantity asked for."""
@@ -55,6 +55,13 @@ class Shuffled:
             object.__setattr__(self, "minimum_batch", batch)
         if self.colluders != 0:
             object.__setattr__(self, "colluders", checks.count("colluders", self.colluders))
+        inner = (
+            self.randomizer.randomizer if isinstance(self.randomizer, Repeated) else self.randomizer
+        )
+        if isinstance(inner, Subsampled) and self.crowd < n:
+            raise ParameterError(
+                "colluders", "left out (and minimum_batch) where users are drawn", self.colluders
+            )
         if self.crowd < 1:
             raise ParameterError("colluders", "fewer than the users in a batch", self.colluders)
 
@@ -81,7 +88,7 @@ class Shuffled:
 
     def ask(self, **question: float) -> Interval:
         """One of delta=, epsilon=, order=, alpha=; the best proven bound and the best lower bound."""
-        given, value = _question(question)
+        given, value = asked(question)
         quantity = QUESTIONS[given]
         guarantees, witnesses = self.candidates()
         guaranteed = self._best(guarantees, quantity, value)
@@ -91,7 +98,7 @@ class Shuffled:
 
     def bound(self, theorem: str, **question: float) -> Value:
         """What one theorem says, labelled; raises outside its regime."""
-        given, value = _question(question)
+        given, value = asked(question)
         return self._answer(get_bound(theorem), QUESTIONS[given], value)
 
     def bounds(self, **question: float) -> list[Value]:
@@ -101,6 +108,17 @@ class Shuffled:
     def curve(self, theorem: str) -> Curve:
         """The whole curve of one theorem."""
         return get_bound(theorem).curve(self.randomizer, self.crowd)
+
+    def using(self, randomizer: Randomizer) -> Shuffled:
+        """The same users with another randomizer."""
+        return replace(self, randomizer=randomizer)
+
+    def __pow__(self, rounds: int) -> Shuffled:
+        """The same users, this many rounds."""
+        if isinstance(self.randomizer, Repeated):
+            rounds = checks.count("rounds", rounds) * self.randomizer.rounds
+            return self.using(Repeated(self.randomizer.randomizer, rounds))
+        return self.using(Repeated(self.randomizer, rounds))
 
     def __str__(self) -> str:
         parts = [f"{self.n:,} users", str(self.randomizer), "shuffled"]
@@ -112,21 +130,11 @@ class Shuffled:
 
     def candidates(self) -> tuple[list[Bound], list[Bound]]:
         """Bounds worth asking for the guaranteed end and for the leaked end."""
-        if isinstance(self.randomizer, LDP):
-            proven = ["stronger-clones"]
-            if self.randomizer.delta0:
-                proven = ["stronger-clones-approximate", "feldman-2021-approximate"]
-            leaked = ["dataset-3rr", "dataset-2rr"]
-        elif is_gaussian(self.randomizer):
-            proven = ["blanket", "gaussian-unshuffled", "gaussian-approximate"]
-            leaked = ["shuffle-gaussian", "shuffle-gaussian-one-round", "dataset"]
-        else:
-            proven, leaked = ["blanket", "stronger-clones"], ["dataset"]
-        return [get_bound(i) for i in proven], [get_bound(i) for i in leaked]
+        return candidates(self.randomizer)
 
     def survey(self, **question: float) -> tuple[list[Value], dict[str, str]]:
         """As ``bounds``, and the theorems that say nothing here, with the reason."""
-        given, value = _question(question)
+        given, value = asked(question)
         answers, reasons = [], {}
         for candidate in all_bounds():
             try:
@@ -167,7 +175,8 @@ class Shuffled:
         )
 
 
-def _question(question: dict[str, float]) -> tuple[str, float]:
+def asked(question: dict[str, float]) -> tuple[str, float]:
+    """The one question and its checked value."""
     if len(question) != 1 or next(iter(question)) not in QUESTIONS:
         raise ParameterError(
             "question", "exactly one of delta=, epsilon=, order=, alpha=", sorted(question)

@@ -80,6 +80,23 @@ class Outcomes:
             precision=self.precision + 4.0 * U,
         )
 
+    def diluted(self, share: float) -> Outcomes:
+        """The victim reports with this probability, else a further user of the base law does."""
+
+        def mix(first: Array, base: Array) -> Array:
+            return (1.0 - share) * base + share * first
+
+        ones = np.ones_like(self.base)
+        return replace(
+            self,
+            first=mix(self.first, self.base),
+            second=mix(self.second, self.base),
+            low=self.low and (mix(self.low[0], ones), mix(self.low[1], ones)),
+            high=self.high and (mix(self.high[0], ones), mix(self.high[1], ones)),
+            unseen=tuple((share * a, share * b) for a, b in self.unseen),
+            precision=self.precision + 8.0 * U,
+        )
+
     def delta_upper(self, n: int, epsilon: float, width: float) -> float:
         """Upper bound of (1/n) E[(V_1 + ... + V_n)+] plus the mass the base misses.
 

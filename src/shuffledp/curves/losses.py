@@ -1,0 +1,186 @@
+"""Privacy losses of one round, from what is known of its profile at a grid of slopes.
+
+t = exp(epsilon). A profile is convex in t, so the lower hull of upper values lies above it, and chords
+extended beyond their ends lie below (docs/proofs/composition.md). Either way the result is a
+piecewise-linear profile, that is, finitely many losses: more private rounds compose to less loss.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shuffledp.curves.tradeoff.hull import lower_hull
+from shuffledp.numerics.binomial import Array, U
+from shuffledp.numerics.composed_losses import Losses
+
+_DEEPEST = 1e-30
+"""Deltas below this end the grid."""
+_UNITS = np.concatenate(
+    [np.arange(1, 31) * 0.1, 3.0 + np.arange(1, 21) * 0.15, 6.0 + np.arange(1, 21) * 0.3]
+)
+"""Grid in standard deviations of a loss; beyond, it grows by a tenth."""
+_FAR = 200.0
+_OUTWARD = 16.0 * U
+
+Ends = tuple[Array, Array]
+"""Lower and upper ends."""
+Profiles = Callable[[list[float]], tuple[Ends, Ends]]
+"""epsilons -> ends of H(P||Q) and of H(Q||P)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Enclosures of the profile at increasing slopes exp(epsilon), the first of them 1."""
+
+    epsilons: Array
+    forward: Ends
+    reverse: Ends
+
+    @classmethod
+    def take(cls, profiles: Profiles, top: float) -> Samples:
+        """Dense where the profile bends, as far as it matters or to ``top``, where it vanishes."""
+        start = profiles([0.0])
+        sd = max(2.5 * float(side[1][0]) for side in start)
+        end = min(top, _FAR)
+        epsilons, found = [0.0], [start]
+        grid = [x for x in (sd * _UNITS).tolist() if x < end * (1.0 - 1e-9)]
+        while True:
+            found.append(profiles(grid))
+            epsilons += grid
+            if epsilons[-1] == end or max(side[1][-1] for side in found[-1]) <= _DEEPEST:
+                break
+            grid = [x for x in (epsilons[-1] * 1.1 ** np.arange(1, 9)).tolist() if x < end * 0.99]
+            grid = grid if len(grid) == 8 else [*grid, end]
+        if end == top and epsilons[-1] < top:
+            epsilons.append(top)
+            found.append(start)
+        ends = [
+            np.concatenate([part[side][i] for part in found]) for side in (0, 1) for i in (0, 1)
+        ]
+        if end == top:  # nothing is revealing
+            for values in ends:
+                values[-1] = 0.0
+        return cls(np.array(epsilons), (ends[0], ends[1]), (ends[2], ends[3]))
+
+    def swapped(self) -> Samples:
+        """The two data sets exchanged."""
+        return Samples(self.epsilons, self.reverse, self.forward)
+
+    def above(self) -> Losses:
+        """Losses whose profile is nowhere below the true one."""
+        # a profile falls: a value may be moved to a larger slope
+        right = np.expm1(self.epsilons) * (1.0 + _OUTWARD)
+        left = np.expm1(-self.epsilons[:0:-1]) * (1.0 + _OUTWARD)
+        upper = np.minimum(self.reverse[1][:0:-1] * (1.0 + _OUTWARD), 1.0)
+        x = np.concatenate([[-1.0], left, right])
+        y = np.concatenate([[1.0], _mirrored(left, upper) + _OUTWARD, self.forward[1]])
+        keep = np.append(True, np.diff(x) > 0.0)
+        x, y = lower_hull(x[keep], y[keep])
+        masses, revealing = _masses(x, y)
+        short = _profile(x, masses, revealing)
+        factor = (
+            1.0 + float(np.max(y / np.maximum(short, 1e-300), initial=1.0, where=y > 0.0)) - 1.0
+        )
+        factor = max(factor, 1.0) * (1.0 + 4.0 * (len(x) + 8) * U)
+        losses = np.log1p(x[1:])
+        losses = losses + 8.0 * U * np.abs(losses) + 1e-300
+        return _made(losses, masses[1:] * factor, min(revealing * factor, 1.0))
+
+    def below(self) -> Losses:
+        """Losses whose profile is nowhere above the true one."""
+        x = np.expm1(self.epsilons) * (1.0 - _OUTWARD)
+        forward = self._at_smaller_slope(x, *self.forward)
+        reverse = self._at_smaller_slope(x, *self.reverse)
+        left = np.expm1(-self.epsilons[:0:-1]) * (1.0 - _OUTWARD)
+        low = _mirrored(left, reverse[0][:0:-1]) - _OUTWARD
+        high = _mirrored(left, reverse[1][:0:-1]) + _OUTWARD
+        at = np.concatenate([[-1.0], left, x])
+        lower = np.concatenate([[1.0], low, forward[0]])
+        upper = np.concatenate([[1.0], high, forward[1]])
+        lower[-1] = 0.0
+        knots, values = _under(at, np.maximum(lower, 0.0), upper)
+        knots, values = lower_hull(knots, np.maximum(values, np.maximum(-knots, 0.0)))
+        masses, revealing = _masses(knots, values)
+        long = _profile(knots, masses, revealing)
+        factor = float(np.max(long / np.maximum(values, 1e-300), initial=1.0, where=values > 0.0))
+        factor = (1.0 - 4.0 * (len(knots) + 8) * U) / max(factor, 1.0)
+        losses = np.log1p(knots[1:])
+        losses = losses - 8.0 * U * np.abs(losses) - 1e-300
+        return _made(losses, masses[1:] * factor, 0.0)
+
+    def _at_smaller_slope(self, x: Array, low: Array, high: Array) -> tuple[Array, Array]:
+        """Moved to slopes smaller by a rounding: the chord before bounds what the upper end gains."""
+        steep = np.zeros_like(high)
+        steep[1:] = high[:-1] / np.maximum(np.diff(x), 1e-300)
+        return low, np.minimum(high + 4.0 * _OUTWARD * x * steep, 1.0)
+
+
+def _mirrored(x: Array, delta: Array) -> Array:
+    """H_t(P||Q) = 1 - t + t H_(1/t)(Q||P) at t = 1 + x < 1."""
+    return np.asarray(-x + (1.0 + x) * delta)
+
+
+def _masses(x: Array, y: Array) -> tuple[Array, float]:
+    """Second masses at the knots of a convex profile, and its last value."""
+    slopes = np.append(np.diff(y) / np.diff(x), 0.0)
+    masses = np.zeros_like(x)
+    masses[1:] = np.maximum(np.diff(slopes), 0.0)
+    return masses, float(y[-1])
+
+
+def _profile(x: Array, masses: Array, revealing: float) -> Array:
+    """sum over later knots of mass times distance, by positive terms only."""
+    tails = np.cumsum(masses[::-1])[::-1]
+    steps = np.append(np.diff(x) * tails[1:], revealing)
+    return np.asarray(np.cumsum(steps[::-1])[::-1])
+
+
+def _under(x: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """Knots of a function below every profile that lies between ``low`` and ``high`` at x.
+
+    Between two points the chord of the two before, extended, and that of the two after both lie
+    below; they cross at one more knot. Before the first point 1 - t stands for the chord, after the
+    last one 0, its lower end.
+    """
+    rise = np.full_like(x, -1.0)
+    rise[1:] = (low[1:] - high[:-1]) / np.diff(x)  # slope for t >= x_i
+    fall = np.zeros_like(x)
+    fall[:-1] = (high[1:] - low[:-1]) / np.diff(x)  # slope for t <= x_i
+    a, b = slice(None, -1), slice(1, None)
+    gap = fall[b] - rise[a]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = (low[a] - low[b] + fall[b] * x[b] - rise[a] * x[a]) / gap
+    inside = (gap > 0.0) & (at > x[a]) & (at < x[b])
+    place = at[inside]
+    left = low[a][inside] + rise[a][inside] * (place - x[a][inside])
+    right = low[b][inside] + fall[b][inside] * (place - x[b][inside])
+    slack = 8.0 * U * (low[a][inside] + np.abs(rise[a][inside] * (place - x[a][inside])))
+    knots = np.concatenate([x, place])
+    values = np.concatenate([low, np.maximum(np.maximum(left, right) - slack, 0.0)])
+    rank = np.argsort(knots, kind="stable")
+    knots, values = knots[rank], values[rank]
+    keep = np.append(np.diff(knots) > 0.0, True)
+    return knots[keep], values[keep]
+
+
+def _made(losses: Array, masses: Array, revealing: float) -> Losses:
+    keep = masses > 0.0
+    return Losses(losses[keep], masses[keep], revealing)
+
+
+def stated_losses(epsilon: float, delta: float) -> Losses:
+    """The worst (epsilon, delta)-DP mechanism (Kairouz, Oh, Viswanath 2015)."""
+    shrink = math.exp(-epsilon)
+    more, less = (1.0 - delta) / (1.0 + shrink), (1.0 - delta) * shrink / (1.0 + shrink)
+    up = 1.0 + 16.0 * U
+    if epsilon == 0.0:
+        return Losses(np.zeros(1), np.array([(1.0 - delta) * up]), delta * up)
+    return Losses(
+        np.array([-epsilon * (1.0 - 8.0 * U), epsilon * (1.0 + 8.0 * U)]),
+        np.array([more * up, less * up]),
+        min(delta * up, 1.0),
+    )

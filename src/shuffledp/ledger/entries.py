@@ -1,0 +1,76 @@
+"""What can be spent: rounds of a protocol, or a guarantee somebody states; and its text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from shuffledp import checks
+from shuffledp.errors import LedgerError, ParameterError
+from shuffledp.ledger.amounts import amount
+from shuffledp.protocols import Shuffled, describe, restore
+from shuffledp.randomizers import Repeated
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A release is (epsilon, delta)-differentially private for the cohort, its owner says.
+
+    Exact decimals, as text: ``Guarantee("0.1", "1e-9")``.
+    """
+
+    epsilon: Decimal | str | int
+    delta: Decimal | str | int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", amount("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", amount("delta", self.delta, below=1))
+
+    def __str__(self) -> str:
+        return f"stated ({self.epsilon}, {self.delta})-DP"
+
+
+Spendable = Shuffled | Guarantee
+
+
+@dataclass(frozen=True)
+class Entry:
+    """So many rounds of one thing."""
+
+    what: Spendable
+    rounds: int
+
+    @classmethod
+    def of(cls, what: object, rounds: object) -> Entry:
+        """Validated; a protocol repeated r times is r rounds of the protocol."""
+        count = checks.count("rounds", rounds)
+        if not isinstance(what, Shuffled | Guarantee):
+            raise ParameterError("what", "a Shuffled protocol or a Guarantee", what)
+        if isinstance(what, Shuffled) and isinstance(what.randomizer, Repeated):
+            count = checks.count("rounds", count * what.randomizer.rounds)
+            what = replace(what, randomizer=what.randomizer.randomizer)
+        return cls(what, count)
+
+    @property
+    def text(self) -> str:
+        """Canonical JSON: the same for equal things, other for others."""
+        return json.dumps(self.description, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """JSON-ready data."""
+        if isinstance(self.what, Guarantee):
+            return {"epsilon": str(self.what.epsilon), "delta": str(self.what.delta)}
+        return describe(self.what)
+
+
+def read(text: str, rounds: int) -> Entry:
+    """The entry a store holds."""
+    try:
+        data = json.loads(text)
+        what = Guarantee(**data) if "epsilon" in data else restore(data)
+        return Entry(what, rounds)
+    except (ValueError, TypeError) as error:
+        raise LedgerError(f"The ledger holds a spend this version cannot read: {text}") from error

@@ -1,0 +1,74 @@
+"""The embedded store: one SQLite file, write-ahead log, synced at every commit."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from shuffledp.errors import LedgerError, UnknownOutcomeError
+from shuffledp.ledger.store import Execute
+from shuffledp.ledger.tables import TABLES
+
+
+class SQLiteStore:
+    """Each transaction has its own connection, so threads and forks are safe."""
+
+    row_lock = ""  # a writing transaction has the whole file for itself
+
+    def __init__(self, path: str | Path, timeout: float) -> None:
+        self.name, self.timeout = str(path), timeout
+        self._path = Path(path).absolute()
+
+    @contextmanager
+    def transaction(self, *, write: bool, create: bool = False) -> Iterator[Execute]:
+        """One connection, one transaction."""
+        try:
+            with closing(self._connect(create)) as connection:
+                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                for table in TABLES if create else ():
+                    connection.execute(table)
+                yield lambda sql, *values: connection.execute(sql, values).fetchall()
+                self._commit(connection)
+        except sqlite3.Error as error:
+            if not create and (not self._path.exists() or "no such table" in str(error)):
+                raise LedgerError(f"There is no ledger in {self.name} yet.") from error
+            raise LedgerError(f"The ledger {self.name} cannot be used: {error}.") from error
+
+    def _commit(self, connection: sqlite3.Connection) -> None:
+        try:
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise UnknownOutcomeError(self.name, str(error)) from error
+
+    def _connect(self, create: bool) -> sqlite3.Connection:
+        uri = f"{self._path.as_uri()}?mode={'rwc' if create else 'rw'}"
+        connection = sqlite3.connect(uri, uri=True, timeout=self.timeout, isolation_level=None)
+        try:
+            for setting in ("synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"):
+                connection.execute(f"PRAGMA {setting}")
+            mode = self._write_ahead(connection) if create else _pragma(connection, "journal_mode")
+            if mode != "wal":
+                raise LedgerError(f"{self.name} is not a ledger with a write-ahead log.")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _write_ahead(self, connection: sqlite3.Connection) -> Any:
+        """SQLite does not wait by itself while another process makes the same file."""
+        end = time.monotonic() + self.timeout
+        while True:
+            try:
+                return _pragma(connection, "journal_mode = WAL")
+            except sqlite3.OperationalError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+
+
+def _pragma(connection: sqlite3.Connection, text: str) -> Any:
+    return connection.execute(f"PRAGMA {text}").fetchone()[0]

@@ -1,0 +1,29 @@
+"""What a store must do; the rest of the ledger is the same for all of them."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+
+class Execute(Protocol):
+    """Runs one statement of ``tables``; returns its rows."""
+
+    def __call__(self, sql: str, *values: object) -> list[tuple[Any, ...]]: ...
+
+
+class Store(Protocol):
+    """A database that survives a crash."""
+
+    name: str
+    """To be shown: without a password."""
+    row_lock: str
+    """Appended to READ_COHORT where a spend needs the cohort for itself."""
+
+    def transaction(self, *, write: bool, create: bool = False) -> AbstractContextManager[Execute]:
+        """All or nothing. Left without an error, everything is on the disk.
+
+        ``create`` may make the database and the tables. An error while committing is an
+        UnknownOutcomeError, any other error of the database a LedgerError.
+        """
+        ...

@@ -1,0 +1,62 @@
+"""The tables and every statement, the same text for both stores.
+
+A spend is numbered without gaps within its cohort. ``shuffledp_losses`` holds one row for each
+different thing a cohort spent on, with all its rounds: composing reads these rows only.
+"""
+
+VERSION = 1
+
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS shuffledp_ledger (version INTEGER PRIMARY KEY)",
+    """CREATE TABLE IF NOT EXISTS shuffledp_cohorts (
+        name TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, created TEXT NOT NULL
+    )""",
+    """CREATE TABLE IF NOT EXISTS shuffledp_losses (
+        cohort TEXT NOT NULL REFERENCES shuffledp_cohorts (name),
+        digest TEXT NOT NULL,
+        description TEXT NOT NULL,
+        rounds BIGINT NOT NULL CHECK (rounds > 0),
+        PRIMARY KEY (cohort, digest)
+    )""",
+    """CREATE TABLE IF NOT EXISTS shuffledp_spends (
+        cohort TEXT NOT NULL REFERENCES shuffledp_cohorts (name),
+        number BIGINT NOT NULL,
+        digest TEXT NOT NULL,
+        rounds BIGINT NOT NULL CHECK (rounds > 0),
+        label TEXT NOT NULL,
+        key TEXT,
+        lost TEXT NOT NULL,
+        theorem TEXT NOT NULL,
+        adaptive INTEGER NOT NULL,
+        recorded TEXT NOT NULL,
+        PRIMARY KEY (cohort, number),
+        UNIQUE (cohort, key),
+        FOREIGN KEY (cohort, digest) REFERENCES shuffledp_losses (cohort, digest)
+    )""",
+)
+STAMP = "INSERT INTO shuffledp_ledger (version) VALUES (?) ON CONFLICT DO NOTHING"
+READ_VERSION = "SELECT MAX(version) FROM shuffledp_ledger"
+
+ADD_COHORT = "INSERT INTO shuffledp_cohorts (name, epsilon, delta, created) VALUES (?, ?, ?, ?)"
+READ_COHORT = "SELECT epsilon, delta, created FROM shuffledp_cohorts WHERE name = ?"
+READ_NAMES = "SELECT name FROM shuffledp_cohorts ORDER BY name"
+
+READ_LOSSES = "SELECT description, rounds FROM shuffledp_losses WHERE cohort = ? ORDER BY digest"
+ADD_LOSS = (
+    "INSERT INTO shuffledp_losses (cohort, digest, description, rounds) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (cohort, digest) DO UPDATE SET rounds = shuffledp_losses.rounds + excluded.rounds"
+)
+
+READ_LAST = "SELECT COALESCE(MAX(number), 0) FROM shuffledp_spends WHERE cohort = ?"
+ADD_SPEND = (
+    "INSERT INTO shuffledp_spends"
+    " (cohort, number, digest, rounds, label, key, lost, theorem, adaptive, recorded)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+READ_SPENDS = (
+    "SELECT number, description, s.rounds, label, key, lost, theorem, adaptive, recorded"
+    " FROM shuffledp_spends s JOIN shuffledp_losses l"
+    " ON l.cohort = s.cohort AND l.digest = s.digest WHERE s.cohort = ?"
+)
+BY_KEY = " AND key = ?"
+IN_ORDER = " ORDER BY number"

@@ -1,0 +1,320 @@
+"""What the book promises, on both stores."""
+
+import os
+import sqlite3
+import threading
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from shuffledp import (
+    KRR,
+    LDP,
+    BudgetExceededError,
+    LedgerError,
+    ParameterError,
+    Repeated,
+    Shuffled,
+    Subsampled,
+    UnknownOutcomeError,
+)
+from shuffledp.ledger import Entry, Guarantee, Ledger
+from shuffledp.ledger import book as book_module
+from tests.ledger.cluster import Cluster
+
+DAILY = Shuffled(KRR(16, eps0=1.0), n=10_000)
+
+
+def test_a_spend_is_recorded_and_read_back(ledger: Ledger) -> None:
+    ledger.create("users", "2", "1e-6")
+    receipt = ledger.spend("users", DAILY, 3, label="Monday, ½ day", key="a")
+    assert (receipt.number, receipt.entry.rounds) == (1, 3)
+    assert ledger.history("users") == [receipt]
+    balance = ledger.balance("users")
+    assert balance.lost == receipt.lost
+    assert balance.entries == (Entry(DAILY, 3),)
+    assert Fraction(balance.left) == 2 - Fraction(balance.lost.epsilon)
+    # three rounds lose more than one, and no more than three times one at a third of delta
+    once = DAILY.epsilon(1e-6).lower
+    apart = DAILY.epsilon(1e-6 / 3.0000001).upper
+    assert once < balance.lost.epsilon <= 3 * Fraction(apart)
+
+
+def test_tenths_add_up_exactly(ledger: Ledger) -> None:
+    ledger.create("users", "0.3", "0")
+    for _ in range(3):
+        ledger.spend("users", Guarantee("0.1"))
+    assert 0.1 + 0.1 + 0.1 > 0.3  # what floats would say
+    assert ledger.balance("users").left == 0
+    with pytest.raises(BudgetExceededError, match=r"may lose epsilon = 0\.3"):
+        ledger.spend("users", Guarantee("1e-29"))
+    assert len(ledger.history("users")) == 3
+
+
+def test_deltas_add_up_exactly(ledger: Ledger) -> None:
+    ledger.create("users", "9", "3e-7")
+    ledger.spend("users", Guarantee("1", "1e-7"), 3)
+    with pytest.raises(BudgetExceededError, match="more than the total"):
+        ledger.spend("users", Guarantee("1", "1e-30"))
+    with pytest.raises(BudgetExceededError, match="nothing is left for shuffled"):
+        ledger.spend("users", DAILY)
+    ledger.spend("users", Guarantee("1"))
+
+
+def test_remaining_is_the_most_that_fits(ledger: Ledger) -> None:
+    ledger.create("users", "1", "1e-6")
+    ledger.spend("users", Guarantee("0.25", "1e-7"))
+    for what in (DAILY, Guarantee("0.1"), Guarantee("0.001", "5e-8")):
+        left = ledger.remaining("users", what)
+        assert left > 0
+        with pytest.raises(BudgetExceededError):
+            ledger.spend("users", what, left + 1)
+    left = ledger.remaining("users", DAILY)
+    ledger.spend("users", DAILY, left)
+    assert ledger.remaining("users", DAILY) == 0
+    assert ledger.balance("users").lost.epsilon <= 1
+
+
+def test_a_key_is_recorded_once(ledger: Ledger) -> None:
+    ledger.create("users", "1", "0")
+    first = ledger.spend("users", Guarantee("0.4"), label="first", key="release-7")
+    assert ledger.spend("users", Guarantee("0.4"), label="again", key="release-7") == first
+    assert len(ledger.history("users")) == 1
+    with pytest.raises(LedgerError, match="used for another spend"):
+        ledger.spend("users", Guarantee("0.4"), 2, key="release-7")
+    # the key belongs to its cohort
+    ledger.create("others", "1", "0")
+    assert ledger.spend("others", Guarantee("0.4"), key="release-7").number == 1
+
+
+def test_cohorts_are_apart(ledger: Ledger) -> None:
+    ledger.create("b", "1", "0")
+    ledger.create("a", "2", "1e-9")
+    ledger.spend("b", Guarantee("1"))
+    assert ledger.cohorts() == ["a", "b"]
+    assert ledger.balance("a").lost.epsilon == 0
+    with pytest.raises(LedgerError, match="exists already"):
+        ledger.create("a", "3", "0")
+    assert ledger.balance("a").epsilon == 2
+
+
+def test_equal_things_are_composed_as_one_group(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cost of a spend does not grow with the number of spends of the same thing."""
+    ledger.create("users", "3", "1e-6")
+    sizes = []
+    real = book_module.composed
+
+    def counted(entries: list[Entry], delta: Decimal) -> object:
+        sizes.append(len(entries))
+        return real(entries, delta)
+
+    monkeypatch.setattr(book_module, "composed", counted)
+    for i in range(6):
+        ledger.spend("users", Shuffled(LDP(eps0=0.1 + 0.1 * (i % 2)), n=100))
+    assert sizes == [1, 2, 2, 2, 2, 2]  # once each, and by kind
+    assert sorted(e.rounds for e in ledger.balance("users").entries) == [3, 3]
+
+
+def test_repeated_protocols_are_rounds(ledger: Ledger) -> None:
+    ledger.create("users", "3", "1e-6")
+    ledger.spend("users", DAILY, 5)
+    ledger.spend("users", Shuffled(Repeated(DAILY.randomizer, 5), n=DAILY.n), 2)
+    assert ledger.balance("users").entries == (Entry(DAILY, 15),)
+
+
+def test_what_cannot_be_computed_is_refused(ledger: Ledger) -> None:
+    ledger.create("users", "100", "1e-6")
+    unknown = Shuffled(Subsampled(KRR(4, eps0=1.0), m=100), n=1000)
+    with pytest.raises(LedgerError, match="cannot be computed"):
+        ledger.spend("users", unknown)
+    with pytest.raises(LedgerError, match="cannot be computed"):
+        ledger.remaining("users", unknown)
+    assert ledger.history("users") == []
+
+
+def test_who_may_look_before_spending(ledger: Ledger) -> None:
+    ledger.create("users", "5", "1e-6")
+    assert ledger.spend("users", DAILY).lost.adaptive
+    assert ledger.spend("users", DAILY).lost.adaptive
+    assert not ledger.spend("users", Guarantee("0.1")).lost.adaptive
+    assert [each.lost.adaptive for each in ledger.history("users")] == [True, True, False]
+
+
+def test_export_holds_everything(ledger: Ledger) -> None:
+    ledger.create("users", "5", "1e-6")
+    ledger.spend("users", DAILY, 2, label="x")
+    data = ledger.export()["cohorts"]
+    assert data == [
+        ledger.balance("users").to_dict()
+        | {"history": [each.to_dict() for each in ledger.history("users")]}
+    ]
+
+
+def test_every_digit_counts(ledger: Ledger) -> None:
+    long = "0." + "1" * 30
+    ledger.create("users", long, "0")
+    with pytest.raises(BudgetExceededError):
+        ledger.spend("users", Guarantee(long[:-1] + "2"))
+    assert ledger.spend("users", Guarantee(long + "0" * 200)).entry.what == Guarantee(long)
+    assert str(ledger.balance("users").lost.epsilon) == long
+    with pytest.raises(ParameterError):
+        Guarantee("0.1" + "0" * 200 + "1")
+
+
+def test_a_commit_without_an_answer(postgres: Cluster) -> None:
+    url = postgres.database("unanswered")
+    ledger = Ledger.open(url)
+    ledger.create("users", "1", "0")
+
+    def cut_off() -> None:
+        with ledger.store.transaction(write=True) as execute:
+            execute("UPDATE shuffledp_cohorts SET epsilon = ?", "2")
+            (pid,) = execute("SELECT pg_backend_pid()")[0]
+            with psycopg.connect(url) as other:
+                other.execute("SELECT pg_terminate_backend(%s)", [pid])
+
+    with pytest.raises(UnknownOutcomeError, match="repeat it with the same key"):
+        cut_off()
+    assert ledger.balance("users").epsilon == 1
+
+
+@pytest.mark.parametrize(
+    "value", [0.1, True, "x", "-1", "nan", "inf", "1e9", "1" * 31, "1e-61", None]
+)
+def test_amounts_are_exact_decimals(tmp_path: Path, value: object) -> None:
+    with pytest.raises(ParameterError, match="exact decimal"):
+        Guarantee(value)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="'epsilon'"):
+        Ledger.open(tmp_path / "x").create("users", value, "0")  # type: ignore[arg-type]
+    assert not (tmp_path / "x").exists()
+
+
+def test_bad_input(ledger: Ledger) -> None:
+    with pytest.raises(LedgerError, match=r"no ledger in .* yet"):
+        ledger.spend("users", DAILY)
+    with pytest.raises(ParameterError, match="'delta'"):
+        ledger.create("users", "1", "1")
+    for name in ("", "a\nb", "x" * 201, None):
+        with pytest.raises(ParameterError, match="'cohort'"):
+            ledger.create(name, "1", "0")  # type: ignore[arg-type]
+    with pytest.raises(LedgerError, match="unable to open"):
+        Ledger.open("/nowhere/book.db").create("users", "1", "0")
+    ledger.create("users", "1", "0")
+    with pytest.raises(LedgerError, match="no cohort 'user'"):
+        ledger.spend("user", DAILY)
+    with pytest.raises(LedgerError, match="no cohort 'user'"):
+        ledger.balance("user")
+    with pytest.raises(ParameterError, match="'rounds'"):
+        ledger.spend("users", DAILY, 0)
+    with pytest.raises(ParameterError, match="'what'"):
+        ledger.spend("users", KRR(2, eps0=1.0))  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="'key'"):
+        ledger.spend("users", DAILY, key="")
+
+
+def test_a_reader_is_not_kept_waiting(ledger: Ledger) -> None:
+    ledger.create("users", "1", "0")
+    with ledger.store.transaction(write=True) as execute:
+        execute("UPDATE shuffledp_cohorts SET epsilon = ?", "2")
+        assert ledger.balance("users").epsilon == 1
+    assert ledger.balance("users").epsilon == 2
+
+
+def test_a_spender_waits_no_longer_than_told(store: str) -> None:
+    ledger = Ledger.open(store)
+    ledger.create("users", "1", "0")
+    hurried = Ledger.open(store, timeout=0.2)
+    with ledger.store.transaction(write=True) as execute:
+        execute("UPDATE shuffledp_cohorts SET epsilon = ?", "2")
+        with pytest.raises(LedgerError, match=r"cannot be used: .*lock"):
+            hurried.spend("users", Guarantee("0.5"))
+
+
+def test_threads_and_forks_may_share_a_ledger(ledger: Ledger) -> None:
+    ledger.create("users", "1", "0")
+    child = os.fork()
+    if child == 0:
+        ledger.spend("users", Guarantee("0.1"))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    threads = [
+        threading.Thread(target=ledger.spend, args=("users", Guarantee("0.1"))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ledger.balance("users").lost.epsilon == Decimal("0.5")
+
+
+def test_a_newer_format_is_refused(ledger: Ledger) -> None:
+    ledger.create("users", "1", "0")
+    with ledger.store.transaction(write=True) as execute:
+        execute("INSERT INTO shuffledp_ledger (version) VALUES (?)", 2)
+    with pytest.raises(LedgerError, match="format 2"):
+        ledger.balance("users")
+
+
+def test_another_file_is_not_a_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    with pytest.raises(LedgerError, match="not a ledger"):
+        Ledger.open(path).cohorts()
+    path.write_text("no database at all, but long enough to be read as a header")
+    with pytest.raises(LedgerError, match="not a database"):
+        Ledger.open(path).cohorts()
+
+
+def test_a_server_that_may_forget_is_refused(postgres: Cluster) -> None:
+    url = postgres.database("careless")
+    Ledger.open(url).create("users", "1", "0")
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
+        try:
+            connection.execute("ALTER SYSTEM SET fsync = off")
+            connection.execute("SELECT pg_reload_conf()")
+            _until(postgres, "off")
+            with pytest.raises(LedgerError, match="fsync off"):
+                Ledger.open(url).spend("users", Guarantee("0.1"))
+        finally:
+            connection.execute("ALTER SYSTEM RESET fsync")
+            connection.execute("SELECT pg_reload_conf()")
+            _until(postgres, "on")
+    assert Ledger.open(url).history("users") == []
+
+
+def _until(postgres: Cluster, value: str) -> None:
+    """New sessions see a reloaded setting a moment later."""
+    for _ in range(1000):
+        with psycopg.connect(postgres.url("postgres")) as connection:
+            row = connection.execute("SHOW fsync").fetchone()
+        if row == (value,):
+            return
+    raise AssertionError("the setting was not reloaded")
+
+
+def test_passwords_are_never_shown(postgres: Cluster) -> None:
+    url = f"postgresql://nobody:s3cret@127.0.0.1:{postgres.port}/nowhere"
+    ledger = Ledger.open(url)
+    assert "s3cret" not in ledger.store.name
+    with pytest.raises(LedgerError) as caught:
+        ledger.cohorts()
+    assert "s3cret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    with pytest.raises(ParameterError) as other:
+        Ledger.open("postgresql://u:s3cret@[bad/x?nonsense=1")
+    assert "s3cret" not in str(other.value)
+
+
+def test_a_lost_guarantee_needs_no_theorem_but_a_protocol_does(ledger: Ledger) -> None:
+    ledger.create("users", "1", "1e-6")
+    assert ledger.spend("users", Guarantee("0.1")).lost.theorem == "basic-composition"
+    loss = ledger.balance("users").lost.to_dict()
+    assert (loss["status"], loss["direction"]) == ("PROVEN", "UPPER")
+    assert ledger.remaining("users", Shuffled(LDP(eps0=50.0), n=2)) == 0

@@ -1,0 +1,114 @@
+"""shuffledp ledger, on both stores."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from shuffledp.cli import main
+from shuffledp.ledger import Ledger
+from tests.ledger.cluster import Cluster
+
+KRR = ["--mechanism", "krr", "--k", "16", "--eps0", "1", "--n", "1e4"]
+
+
+def _run(store: str, command: str, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["ledger", command, "--store", store, *arguments])
+
+
+def _json(store: str, command: str, *arguments: str) -> dict[str, object]:
+    result = _run(store, command, *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    data: dict[str, object] = json.loads(result.stdout)
+    return data
+
+
+def test_a_life_of_a_cohort(store: str, tmp_path: Path) -> None:
+    assert _json(store, "init", "users", "--epsilon", "0.5", "--delta", "1e-6")["left"] == "0.5"
+    receipt = _json(store, "spend", "users", *KRR, "--rounds", "4", "--label", "May", "--key", "k")
+    assert (receipt["number"], receipt["rounds"], receipt["label"]) == (1, 4, "May")
+    assert _json(store, "spend", "users", *KRR, "--rounds", "4", "--key", "k") == receipt
+    assert _json(store, "spend", "users", "--epsilon", "0.1", "--delta", "1e-8")["number"] == 2
+    (cohort,) = _json(store, "show", *KRR)["cohorts"]  # type: ignore[misc]
+    assert (cohort["spends"], cohort["lost"]["status"]) == (2, "PROVEN")
+    assert cohort["rounds_left"] > 0
+    refused = _run(store, "spend", "users", *KRR, "--rounds", str(cohort["rounds_left"] + 1))
+    assert refused.exit_code == 3
+    assert "may lose epsilon = 0.5" in refused.stderr
+    assert refused.stdout == ""
+    assert (
+        _run(store, "spend", "users", *KRR, "--rounds", str(cohort["rounds_left"])).exit_code == 0
+    )
+    files = tmp_path / "all.json", tmp_path / "all.csv"
+    done = _run(store, "export", "--json-file", str(files[0]), "--csv-file", str(files[1]))
+    assert "1 cohorts, 3 spends" in done.stdout
+    data = json.loads(files[0].read_text())
+    assert data == _json(store, "export")
+    rows = list(csv.DictReader(files[1].read_text().splitlines()))
+    assert [row["number"] for row in rows] == ["1", "2", "3"]
+    assert json.loads(rows[0]["spent"]) == data["cohorts"][0]["history"][0]["spent"]
+
+
+def test_tables_for_people(store: str) -> None:
+    said = _run(store, "init", "users", "--epsilon", "1", "--delta", "1e-6").stdout
+    assert "may lose epsilon = 1 at delta = 0.000001" in said
+    said = _run(store, "spend", "users", "--epsilon", "0.3333333333").stdout
+    assert "recorded: users #1" in said
+    assert "0.333334 (PROVEN by basic-composition)" in said  # rounded up
+    shown = _run(store, "show", "users", "--epsilon", "0.1").stdout
+    assert "0.333334" in shown
+    assert "0.666666" in shown  # rounded down
+    assert "any choice of spends" in shown
+    assert "rounds left: of stated (0.1, 0)-DP" in shown
+    _run(store, "spend", "users", *KRR)
+    assert "planned spends: what to spend on" in _run(store, "show").stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "message"),
+    [
+        ("spend", ["users"], "given (--n), or a stated guarantee"),
+        ("spend", ["users", "--epsilon", "0.1", "--n", "5"], "left out with a protocol"),
+        ("spend", ["users", "--delta", "0.1"], "with --epsilon only"),
+        ("spend", ["users", "--epsilon", "abc"], "exact decimal"),
+        ("spend", ["users", "--epsilon", "1", "--rounds", "0"], "an integer from 1"),
+        ("spend", ["nobody", "--epsilon", "1"], "no cohort 'nobody'"),
+        ("show", ["--rounds", "3"], "left out: it is what is asked"),
+        ("show", ["nobody"], "no cohort 'nobody'"),
+        ("init", ["users", "--epsilon", "1", "--delta", "0"], "exists already"),
+        ("export", ["--csv-file", "/nowhere/x.csv"], "a file that can be written"),
+    ],
+)
+def test_bad_input(tmp_path: Path, command: str, arguments: list[str], message: str) -> None:
+    store = str(tmp_path / "book.db")
+    Ledger.open(store).create("users", "1", "0")
+    result = _run(store, command, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_missing_ledger_is_not_made_by_mistake(tmp_path: Path) -> None:
+    for command in (["spend", "users", "--epsilon", "1"], ["show"], ["export"]):
+        result = _run(str(tmp_path / "typo.db"), *command)
+        assert result.exit_code == 2
+        assert "no ledger in" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_password_is_not_printed(postgres: Cluster) -> None:
+    url = postgres.database("secretive").replace("ledger@", "ledger:s3cret@")
+    outputs = [
+        _run(url, "show"),
+        _run(url, "init", "users", "--epsilon", "1", "--delta", "0"),
+        _run(url, "spend", "users", "--epsilon", "1"),
+        _run(url, "spend", "users", "--epsilon", "1"),
+        _run(url, "show"),
+        _run(url, "show", "--json"),
+        _run(url, "export"),
+        _run(url.replace("secretive", "missing"), "show"),
+    ]
+    assert [result.exit_code for result in outputs] == [2, 0, 0, 3, 0, 0, 0, 2]
+    assert all("s3cret" not in result.output for result in outputs)

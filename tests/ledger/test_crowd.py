@@ -1,0 +1,149 @@
+"""Spenders at once, killed at any moment: never over budget, nothing acknowledged is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from shuffledp import BudgetExceededError
+from shuffledp.ledger import Ledger
+from shuffledp.ledger.sqlite import SQLiteStore
+from tests.ledger.cluster import Cluster, cluster
+from tests.ledger.spenders import THINGS
+
+ROOT = Path(__file__).parents[2]
+
+
+class Crowd:
+    """Spenders at work in processes of their own."""
+
+    def __init__(self, store: str, folder: Path, thing: str, spenders: int, kills: int = 0) -> None:
+        self.file = folder / "acknowledged"
+        arguments = [store, thing, str(self.file), str(spenders), str(kills)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.ledger.spenders", *arguments], cwd=ROOT
+        )
+
+    def acknowledged(self) -> list[int]:
+        """Numbers of all receipts, once the budget is used up."""
+        assert self.process.wait(900) == 0
+        return [int(line) for line in self.file.read_text().splitlines()]
+
+
+def _check(ledger: Ledger, thing: str, acknowledged: list[int]) -> int:
+    """The book is whole, within budget, full, and holds all that was acknowledged."""
+    history = ledger.history("users")
+    balance = ledger.balance("users")
+    numbers = [receipt.number for receipt in history]
+    assert numbers == list(range(1, balance.spends + 1))
+    assert len(set(acknowledged)) == len(acknowledged)
+    assert set(acknowledged) <= set(numbers)
+    (entry,) = balance.entries
+    assert entry.rounds == sum(receipt.entry.rounds for receipt in history)
+    assert balance.lost.epsilon <= balance.epsilon
+    assert all(receipt.lost.epsilon <= balance.epsilon for receipt in history)
+    assert balance.lost == history[-1].lost
+    with pytest.raises(BudgetExceededError):
+        ledger.spend("users", THINGS[thing])
+    return len(history)
+
+
+@pytest.mark.parametrize("thing", THINGS)
+def test_64_spenders_at_once(store: str, tmp_path: Path, thing: str) -> None:
+    ledger = Ledger.open(store)
+    ledger.create("users", "1", "1e-6")
+    fits = ledger.remaining("users", THINGS[thing])
+    acknowledged = Crowd(store, tmp_path, thing, spenders=64).acknowledged()
+    assert _check(ledger, thing, acknowledged) == len(acknowledged) == fits
+
+
+@pytest.mark.parametrize("kills", [40, pytest.param(200, marks=pytest.mark.slow)])
+def test_spenders_killed_at_random(store: str, tmp_path: Path, kills: int) -> None:
+    ledger = Ledger.open(store)
+    ledger.create("users", f"{kills // 20}", "1e-6")
+    fits = 5 * kills  # more than are spent before the last kill
+    acknowledged = Crowd(store, tmp_path, "stated", spenders=8, kills=kills).acknowledged()
+    assert _check(ledger, "stated", acknowledged) == fits
+    assert fits - kills <= len(acknowledged) <= fits  # each kill hides at most one receipt
+    assert ledger.balance("users").left == 0
+    if isinstance(ledger.store, SQLiteStore):
+        with ledger.store.transaction(write=False) as execute:
+            assert execute("PRAGMA integrity_check") == [("ok",)]
+
+
+@pytest.mark.parametrize("crashes", [1, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_server_that_crashes(tmp_path: Path, crashes: int) -> None:
+    """SIGKILL to a session's process makes PostgreSQL drop everybody and recover from its log."""
+    with cluster() as running:
+        url = running.database("crashing")
+        ledger = Ledger.open(url)
+        ledger.create("users", f"{2 * crashes}", "1e-5")
+        crowd = Crowd(url, tmp_path, "stated", spenders=8)
+        done = 0
+        while done < crashes and crowd.process.poll() is None:
+            done += _kill_a_session(running)
+            time.sleep(0.1)
+        assert done == crashes
+        acknowledged = crowd.acknowledged()
+        assert _check(ledger, "stated", acknowledged) == 200 * crashes
+        assert len(acknowledged) >= (200 - 8) * crashes
+
+
+def _kill_a_session(running: Cluster) -> bool:
+    try:
+        with psycopg.connect(running.url("postgres")) as connection:
+            row = connection.execute(
+                "SELECT pid FROM pg_stat_activity WHERE datname = 'crashing' LIMIT 1"
+            ).fetchone()
+            if row is None:
+                return False
+            os.kill(row[0], signal.SIGKILL)
+            return True
+    except (psycopg.Error, ProcessLookupError):
+        return False
+
+
+def test_two_may_make_the_same_ledger(store: str) -> None:
+    failures: list[BaseException] = []
+
+    def make(name: str) -> None:
+        try:
+            Ledger.open(store).create(name, "1", "0")
+        except BaseException as error:
+            failures.append(error)
+
+    names = [f"cohort {i}" for i in range(8)]
+    threads = [threading.Thread(target=make, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert Ledger.open(store).cohorts() == names
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM shuffledp_spends WHERE number = 3",
+        "UPDATE shuffledp_losses SET rounds = 2",
+        "UPDATE shuffledp_cohorts SET epsilon = '0.02'",
+        "UPDATE shuffledp_cohorts SET epsilon = '0.04'",
+    ],
+)
+def test_the_check_sees_damage(store: str, damage: str) -> None:
+    """Negative controls: a lost spend, a lost round, over budget, stopped too early."""
+    ledger = Ledger.open(store)
+    ledger.create("users", "0.03", "1e-6")
+    acknowledged = [ledger.spend("users", THINGS["stated"]).number for _ in range(3)]
+    assert _check(ledger, "stated", acknowledged) == 3
+    with ledger.store.transaction(write=True) as execute:
+        execute(damage)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        _check(ledger, "stated", acknowledged)
