@@ -54,9 +54,9 @@ def _trained(name: str, network: str | None = None, every: int = 10, **options: 
 
 
 def _row(label: object, unit: str, history: History) -> Row:
-    last = history.rows[-1]
-    claim = history.spent.claims[0].value if history.spent.claims else None
-    epsilon = last.epsilon if math.isfinite(last.epsilon) else None
+    last, spent = history.rows[-1], history.spent
+    claim = spent.claims[-1].value if spent.claims else None
+    epsilon = spent.epsilon if math.isfinite(spent.epsilon) else None
     return (label, unit, last.train_accuracy, last.test_accuracy, epsilon, claim)
 
 
@@ -192,10 +192,11 @@ def liew_figure_1b() -> Result:
 
 def liew_result(history: History) -> Result:
     """The figure from a run, finished or not."""
-    names = list(history.rows[-1].claims)
+    spent = [history.trainer.account.after(row.release) for row in history.rows]
+    names = [f"{c.theorem} ({c.status.value}, {c.note.split(';')[0]})" for c in spent[-1].claims]
     rows: list[Row] = [
-        (row.release, row.test_accuracy, row.epsilon, *(row.claims.get(name) for name in names))
-        for row in history.rows
+        (row.release, row.test_accuracy, each.epsilon, *(claim.value for claim in each.claims))
+        for row, each in zip(history.rows, spent, strict=True)
     ]
 
     def draw(axes: Any) -> None:

@@ -24,7 +24,8 @@ class CheckInTrainer(Trainer):
     A report is the gradient clipped to l2 norm ``clip`` plus normal noise of deviation sigma * clip; the
     server sees the reports in random order and averages them. With ``simulation`` the noise of all
     reports is one draw of their sum, which has the same law; otherwise each report gets its own. A
-    round in which nobody checks in changes nothing and counts all the same.
+    round in which nobody checks in changes nothing and counts all the same. ``tight`` asks for the
+    better account, which takes a minute to prepare.
     """
 
     name = "check-in"
@@ -41,6 +42,7 @@ class CheckInTrainer(Trainer):
         clip: float = 0.01,
         learning_rate: float = 1.0,
         delta: float | None = None,
+        tight: bool = False,
         loss: Loss = cross_entropy,
         simulation: bool = False,
         seed: int | None = None,
@@ -64,6 +66,7 @@ class CheckInTrainer(Trainer):
             clients=clients,
             rate=self.rate,
             delta=checks.probability("delta", 1.0 / clients if delta is None else delta),
+            tight=tight,
             flaw=0.0 if simulation else clients * self.gradients.size * GAUSSIAN_FLAW,
         )
 

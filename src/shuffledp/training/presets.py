@@ -106,7 +106,14 @@ PRESETS: dict[str, Preset] = {
         "check-in",
         "Liew, Takahashi 2023, section 5.2: 60,000 clients, 5,540 rounds (hours)",
         "convolutional",
-        {"sigma": 5.0, "rate": 0.1, "rounds": 5540, "clip": 0.01, "learning_rate": 8.0},
+        {
+            "sigma": 5.0,
+            "rate": 0.1,
+            "rounds": 5540,
+            "clip": 0.01,
+            "learning_rate": 8.0,
+            "tight": True,
+        },
         every=50,
     ),
     "small-check-in": Preset(
