@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 import torch
 
-from shuffledp.errors import ParameterError, TrainingError
-from shuffledp.training import CheckInTrainer, Dataset, FileBook, ShuffledSGD, run
+from shuffledp.errors import BudgetExceededError, ParameterError, TrainingError
+from shuffledp.ledger import Ledger
+from shuffledp.training import CheckInTrainer, Dataset, FileBook, LedgerBook, ShuffledSGD, run
 from shuffledp.training.models import perceptron
 
 torch.set_num_threads(1)
@@ -149,6 +150,25 @@ def test_booked_before_made(tmp_path: Path) -> None:
 
     run(trainer, DATA, every=2, book=Watched(tmp_path / "book.json", {}))
     assert events == ["spend 2", "release", "release", "spend 4", "release", "release"]
+
+
+@pytest.mark.parametrize("unit", ["sample", "client"])
+def test_a_real_ledger_is_the_book(tmp_path: Path, unit: str) -> None:
+    ledger = Ledger.open(tmp_path / "budgets.db")
+    ledger.create("images", "9", "1e-5")
+    trainer = sgd(eps0=2.0, epochs=4, unit=unit)
+    book = LedgerBook(ledger, "images", "first run", trainer.account)
+    run(trainer, DATA, every=2, book=book)
+    book.spend(4)  # as a resumed run would
+    assert book.total() == 4
+    assert len(ledger.history("images")) == 2
+    lost = float(ledger.balance("images").lost.epsilon)
+    assert lost >= 0.999 * trainer.account.after(4).epsilon
+    more = sgd(eps0=2.0, epochs=400, unit=unit)
+    before = [p.clone() for p in more.model.parameters()]
+    with pytest.raises(BudgetExceededError):
+        run(more, DATA, every=400, book=LedgerBook(ledger, "images", "second", more.account))
+    assert all(torch.equal(a, b) for a, b in zip(before, more.model.parameters(), strict=True))
 
 
 def test_unusable_settings() -> None:

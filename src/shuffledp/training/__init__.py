@@ -10,6 +10,7 @@ except ImportError as error:
 from shuffledp.training.check_in import CheckInTrainer
 from shuffledp.training.data import Dataset, from_idx, from_npz, mnist
 from shuffledp.training.gradients import ClippedGradients
+from shuffledp.training.ledger_book import LedgerBook
 from shuffledp.training.run import Book, FileBook, History, Row, run
 from shuffledp.training.shuffled_sgd import ShuffledSGD
 from shuffledp.training.trainer import Trainer, accuracy, use_threads
@@ -21,6 +22,7 @@ __all__ = [
     "Dataset",
     "FileBook",
     "History",
+    "LedgerBook",
     "Row",
     "ShuffledSGD",
     "Trainer",

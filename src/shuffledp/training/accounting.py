@@ -19,6 +19,7 @@ from shuffledp.curves.gdp import GDPCurve
 from shuffledp.curves.renyi import RenyiCurve
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Interval, Status, Value
+from shuffledp.ledger import Guarantee
 from shuffledp.numerics.composition import composed_epsilon
 from shuffledp.protocols import Rounds as Composed
 from shuffledp.protocols import Shuffled
@@ -65,6 +66,11 @@ class Account(ABC):
     @abstractmethod
     def protects(self) -> str:
         """Whose data the guarantee speaks of, in words."""
+
+    @property
+    @abstractmethod
+    def spendable(self) -> Shuffled | Guarantee:
+        """One release, as a ledger books it."""
 
     @abstractmethod
     def guarantee(self, releases: int, delta: float) -> Value:
@@ -158,6 +164,10 @@ class Epochs(Account):
         return _composition(self.protocol, releases, delta).upper_end
 
     @property
+    def spendable(self) -> Shuffled | Guarantee:
+        return self.protocol if self.unit == "client" else Guarantee(repr(self.eps0))
+
+    @property
     def protocol(self) -> Shuffled:
         """One epoch, the blocks being clients."""
         return Shuffled(LDP(self.eps0), self.blocks)
@@ -196,6 +206,10 @@ class Rounds(Account):
     @property
     def protects(self) -> str:
         return "one client"
+
+    @property
+    def spendable(self) -> Shuffled | Guarantee:
+        return self.protocol
 
     @property
     def protocol(self) -> Shuffled:
