@@ -73,10 +73,10 @@ def composed_lower(rounds: Sequence[AnyRound]) -> ProfileCurve:
         return sum(r.count * _leaked_renyi(_one(r), order) for r in rounds)
 
     return ProfileCurve(
-        _profile(forward),
+        _profile(forward, upper=False),
         top=_pure(rounds),
         direction=Direction.LOWER,
-        reverse=_profile(reverse),
+        reverse=_profile(reverse, upper=False),
         guess=_guess(forward),
         exact_renyi=renyi,
     )
@@ -158,13 +158,28 @@ def _pure(rounds: Sequence[AnyRound]) -> float:
     ) * (1.0 + 1e-15)
 
 
-def _profile(losses: list[tuple[Losses, int]]) -> Callable[[float, float], Enclosure]:
+def _profile(
+    losses: list[tuple[Losses, int]], upper: bool = True
+) -> Callable[[float, float], Enclosure]:
+    """Rare large losses are set aside first, as far as that cannot be seen in the result."""
+    count, limit = sum(k for _, k in losses), GDPCurve(_deviation(losses))
+
     @lru_cache(maxsize=256)
     def profile(epsilon: float, width: float) -> Enclosure:
-        found = composed_delta(losses, epsilon, _width(width))
+        about = limit.delta(epsilon) if limit.mu > 0.0 else 0.0
+        for spare in (1e-2 * _width(width) * about / count, 0.0):
+            parts = [(x.without_tail(spare, upper), k) for x, k in losses]
+            found = composed_delta(parts, epsilon, _width(width))
+            if spare * count <= 1e-2 * found.lower:
+                break
         return Enclosure(min(found.lower, 1.0), min(found.upper, 1.0))
 
     return profile
+
+
+def _deviation(losses: list[tuple[Losses, int]]) -> float:
+    """Standard deviation of all losses together, as a limiting Gaussian has it."""
+    return math.sqrt(sum(count * float(x.masses @ x.values**2) for x, count in losses))
 
 
 def _width(width: float) -> float:
@@ -172,7 +187,7 @@ def _width(width: float) -> float:
 
 
 def _guess(losses: list[tuple[Losses, int]]) -> Callable[[float], float]:
-    mu = math.sqrt(sum(count * float(x.masses @ x.values**2) for x, count in losses))
+    mu = _deviation(losses)
     return lambda delta: GDPCurve(mu).epsilon(delta) if 0.0 < mu < 50.0 else 0.0
 
 

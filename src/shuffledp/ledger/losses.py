@@ -20,7 +20,7 @@ from shuffledp.errors import BudgetExceededError, LedgerError, ShuffleDPError
 from shuffledp.labels import Status
 from shuffledp.ledger.amounts import decimal_above, float_below
 from shuffledp.ledger.entries import Entry, Guarantee
-from shuffledp.protocols import Shuffled
+from shuffledp.protocols import Rounds, Shuffled
 
 
 @dataclass(frozen=True)
@@ -76,16 +76,10 @@ def _composed(entries: tuple[Entry, ...], delta: Decimal) -> Loss:
 
 
 def _protocols(protocols: list[tuple[Shuffled, int]], delta: float) -> tuple[Fraction, str]:
-    rounds = sum(count for _, count in protocols)
-    share = float_below(Fraction(delta) / rounds)
-    total, theorem = Fraction(0), "basic-composition"
-    for protocol, count in protocols:
-        try:
-            interval = protocol.epsilon(share)
-        except ShuffleDPError as error:
-            raise LedgerError(f"The loss of {protocol} cannot be computed: {error}") from error
-        if interval.status is not Status.PROVEN or not math.isfinite(interval.upper):
-            raise LedgerError(f"No finite bound is proven for {protocol}.")
-        total += Fraction(interval.upper) * count
-        theorem = interval.theorem if rounds == 1 else theorem
-    return total, theorem
+    try:
+        found = Rounds(protocols).guaranteed(delta=delta)
+    except ShuffleDPError as error:
+        raise LedgerError(f"The loss of these rounds cannot be computed: {error}") from error
+    if found.status is not Status.PROVEN or not math.isfinite(found.value):
+        raise LedgerError(f"No finite bound is proven for {Rounds(protocols)}.")
+    return Fraction(found.value), found.theorem

@@ -58,6 +58,19 @@ class Losses:
             slack = 12.0 * U + bend / total
         return value, 1.01 * slack + 16.0 * U * abs(value)
 
+    def without_tail(self, spare: float, upper: bool) -> Losses:
+        """The largest losses, together of at most ``spare`` first mass, revealing or left out.
+
+        The first can only raise delta, the second only lower it; what is left has a short tail.
+        """
+        first = np.cumsum((self.masses * np.exp(self.values))[::-1])[::-1] * (1.0 + 1e-12)
+        keep = first > spare
+        if keep.all():
+            return self
+        lost = float(first[~keep][0])
+        known = min(self.revealing + lost, 1.0) if upper else self.revealing
+        return Losses(self.values[keep], self.masses[keep], known)
+
     def tilted(self, theta: float) -> Array:
         """Masses proportional to q e^(theta l), summing to 1 up to rounding."""
         x = theta * self.values

@@ -121,12 +121,24 @@ class Rounds:
         """One of delta=, epsilon=, order=, alpha=."""
         given, value = asked(question)
         quantity = QUESTIONS[given]
-        if self.count == 1 and isinstance(self.entries[0][0], Shuffled):
-            return self.entries[0][0].ask(**question)
+        if self._single is not None:
+            return self._single.ask(**question)
         guaranteed = self._answer("composition", quantity, value)
         leaked = self._answer("composition-dataset", quantity, value)
         ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
         return Interval(quantity, *ends)
+
+    def guaranteed(self, **question: float) -> Value:
+        """The proven end alone: half the work."""
+        if self._single is not None:
+            return self._single.ask(**question).guarantee
+        return self.bound("composition", **question)
+
+    @property
+    def _single(self) -> Shuffled | None:
+        """The one protocol run once, if that is all."""
+        (protocol, count), *others = self.entries
+        return protocol if isinstance(protocol, Shuffled) and count == 1 and not others else None
 
     def bound(self, theorem: str, **question: float) -> Value:
         """What one route says, labelled: a name from ``ROUTES``."""

@@ -39,6 +39,9 @@ ITEMS: dict[str, Item] = {
     "chen-2024-figure-3": Item(
         "Chen, Cao, Ge 2024, Figure 3: eps0 = 2 over order", chen2024.figure_3
     ),
+    "chen-2024-composition": Item(
+        "Chen, Cao, Ge 2024, Theorem 3: epsilon over rounds", chen2024.composition
+    ),
     "liew-2023-table-1": Item(
         "Liew, Takahashi 2023, Table 1: epsilon under composition", liew2023.table_1
     ),
