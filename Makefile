@@ -6,7 +6,7 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 SOURCES = $(shell find src/shuffledp -name '*.py' -not -path '*/cli/*' -not -path '*/web/*')
 
-.PHONY: demo test test-all lint bench docs clean
+.PHONY: demo test test-all test-fl lint bench docs clean
 
 demo: $(VENV)/.ready
 	$(BIN)/shuffledp account --eps0 2 --n 100000 --delta 1e-6 --plot demo.png
@@ -19,12 +19,19 @@ test-all: lint $(VENV)/.browser
 	$(PIP) install -c constraints.txt -e '.[scale]'
 	$(BIN)/python -m pytest -n $(WORKERS) -m "slow or not slow"
 
+# Flower pins older versions of what we pin, so it gets an environment of its own
+test-fl:
+	$(PYTHON) -m venv $(VENV)-fl
+	$(VENV)-fl/bin/python -m pip --quiet install -e '.[fl]' pytest hypothesis scipy
+	$(VENV)-fl/bin/python -m pytest -m "slow or not slow" -W default tests/training/test_flower.py
+
 lint: $(VENV)/.ready
 	$(BIN)/ruff check src tests bench docs examples
 	$(BIN)/ruff format --check src tests bench docs examples
 	$(BIN)/mypy
 
 bench: $(VENV)/.ready
+	$(PIP) install -c constraints.txt -e '.[bench]'
 	$(BIN)/python bench/accounting.py
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/tradeoff.py
@@ -33,6 +40,7 @@ bench: $(VENV)/.ready
 	$(PIP) install -c constraints.txt -e '.[peers]'
 	$(BIN)/python bench/sampling.py
 	$(BIN)/python bench/pipeline.py
+	$(BIN)/python bench/training.py
 	$(BIN)/python bench/composition.py
 	$(BIN)/python bench/web.py
 

@@ -5,6 +5,7 @@ ShuffleDPError
 ├── RegimeError         a theorem is asked outside its validity (also a ValueError)
 ├── UnknownTheoremError no such id in the registry (also a KeyError)
 ├── ConversionError     a curve cannot answer this question (also a ValueError)
+├── TrainingError       a training run cannot go on
 ├── LedgerError         the book of budgets cannot do this
 │   ├── BudgetExceededError  a spend does not fit into its cohort's budget
 │   └── UnknownOutcomeError  the store went away while it was told to record
@@ -51,6 +52,10 @@ class UnknownTheoremError(ShuffleDPError, KeyError):
 
 class ConversionError(ShuffleDPError, ValueError):
     """The mathematics offers no way from this bound to that question."""
+
+
+class TrainingError(ShuffleDPError, RuntimeError):
+    """A training run, its data or its files are in a state it cannot go on from."""
 
 
 class LedgerError(ShuffleDPError):

@@ -19,6 +19,7 @@ from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.run import run
 from shuffledp.cli.shuffle import shuffle
 from shuffledp.cli.theorems import theorems
+from shuffledp.cli.train import train
 from shuffledp.cli.web import web
 from shuffledp.errors import ShuffleDPError
 
@@ -53,6 +54,7 @@ for _command in (
     refute,
     theorems,
     reproduce,
+    train,
     run,
     encode,
     shuffle,

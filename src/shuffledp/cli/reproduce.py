@@ -14,7 +14,7 @@ from shuffledp.reproduce import ITEMS
 @click.command()
 @click.argument("item", required=False)
 @click.option("--list", "show_list", is_flag=True, help="List the items.")
-@click.option("--all", "run_all", is_flag=True, help="Reproduce every item.")
+@click.option("--all", "run_all", is_flag=True, help="Reproduce every item that takes seconds.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -30,7 +30,8 @@ def reproduce(item: str | None, show_list: bool, run_all: bool, out: Path, as_js
             print_json({name: entry.title for name, entry in ITEMS.items()})
             return
         for name, entry in ITEMS.items():
-            click.echo(f"{name:24} {entry.title}")
+            takes = f" ({entry.takes}; not in --all)" if entry.takes else ""
+            click.echo(f"{name:28} {entry.title}{takes}")
         return
     if run_all == (item is not None):
         raise ParameterError("item", "an item of --list, or --all, or --list", item)
@@ -38,7 +39,7 @@ def reproduce(item: str | None, show_list: bool, run_all: bool, out: Path, as_js
         raise ParameterError("item", "one of " + ", ".join(ITEMS), item)
     from shuffledp.reports.text import print_rows, progress
 
-    names = list(ITEMS) if item is None else [item]
+    names = [name for name in ITEMS if not ITEMS[name].takes] if item is None else [item]
     results = []
     for name in progress(names, "reproducing"):
         result = ITEMS[name].run()

@@ -1,6 +1,13 @@
 """The papers' tables and figures, recomputed: one file per paper."""
 
-from shuffledp.reproduce import chen2024, hps2024, liew2023, wang2023, wang2023_mixtures
+from shuffledp.reproduce import (
+    chen2024,
+    hps2024,
+    liew2023,
+    training,
+    wang2023,
+    wang2023_mixtures,
+)
 from shuffledp.reproduce.result import Item, Result
 
 ITEMS: dict[str, Item] = {
@@ -43,6 +50,21 @@ ITEMS: dict[str, Item] = {
     ),
     "liew-2023-figure-1b": Item(
         "Liew, Takahashi 2023, Figure 1b: privacy axis of shuffled check-in", liew2023.figure_1b
+    ),
+    "chen-2024-figure-4-first": Item(
+        "Chen, Cao, Ge 2024 (first version), Figure 4: training, accuracy over eps0",
+        training.chen_figure_4_first,
+        takes="minutes",
+    ),
+    "chen-2024-figure-4": Item(
+        "Chen, Cao, Ge 2024, Figure 4: training at one Rényi budget",
+        training.chen_figure_4_final,
+        takes="minutes",
+    ),
+    "liew-2023-figure-1b-accuracy": Item(
+        "Liew, Takahashi 2023, Figure 1b: training under shuffled check-in",
+        training.liew_figure_1b,
+        takes="hours",
     ),
 }
 

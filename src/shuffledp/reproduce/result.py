@@ -63,6 +63,8 @@ class Item:
 
     title: str
     run: Callable[[], Result]
+    takes: str = ""
+    """Minutes or hours, if so long that --all leaves it out."""
 
 
 def relative(ours: float, printed: float | None) -> float | None:

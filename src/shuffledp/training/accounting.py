@@ -1,0 +1,252 @@
+"""What a training run has given away so far: proven, and as the papers would claim.
+
+Neighbouring data sets replace one sample, or all samples of one client. A *release* is one epoch of
+shuffled SGD or one round of check-in.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from shuffledp import checks
+from shuffledp.bounds import get_bound
+from shuffledp.curves.gdp import GDPCurve
+from shuffledp.curves.renyi import RenyiCurve
+from shuffledp.errors import ConversionError, RegimeError
+from shuffledp.labels import Direction, Interval, Status, Value
+from shuffledp.ledger import Guarantee
+from shuffledp.numerics.composition import composed_epsilon
+from shuffledp.protocols import Rounds as Composed
+from shuffledp.protocols import Shuffled
+from shuffledp.randomizers import LDP, CheckIn, Gaussian, Randomizer, Repeated
+
+_FLAW_SHARE = 1e-3
+"""Share of delta kept for the error of the noise sampler."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """epsilon after some releases."""
+
+    releases: int
+    delta: float
+    guarantee: Value
+    """Holds for every pair of neighbouring data sets."""
+    claims: tuple[Value, ...]
+    """What published formulas, or one pair of data sets, say of the same run."""
+
+    @property
+    def epsilon(self) -> float:
+        """The guaranteed one."""
+        return self.guarantee.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "releases": self.releases,
+            "delta": self.delta,
+            "epsilon": self.guarantee.to_dict(),
+            "claims": [claim.to_dict() for claim in self.claims],
+        }
+
+
+class Account(ABC):
+    """epsilon(delta) as a function of the number of releases."""
+
+    delta: float
+    flaw: float
+    """Total-variation error of the noise in one release."""
+
+    @property
+    @abstractmethod
+    def protects(self) -> str:
+        """Whose data the guarantee speaks of, in words."""
+
+    @property
+    @abstractmethod
+    def spendable(self) -> Shuffled | Guarantee:
+        """One release, as a ledger books it."""
+
+    @abstractmethod
+    def guarantee(self, releases: int, delta: float) -> Value:
+        """The best proven epsilon."""
+
+    @abstractmethod
+    def claims(self, releases: int) -> tuple[Value, ...]:
+        """Other numbers for the same run, labelled."""
+
+    def after(self, releases: int) -> Spent:
+        """Everything known after this many releases."""
+        if releases == 0:
+            nothing = Value(0.0, Status.PROVEN, Direction.UPPER, "nothing-released")
+            return Spent(0, self.delta, nothing, ())
+        return Spent(releases, self.delta, self._with_flaw(releases), self.claims(releases))
+
+    def most(self, budget: float, limit: int) -> int:
+        """How many releases, up to ``limit``, stay within epsilon <= budget."""
+        checks.positive("budget", budget)
+        low, high = 0, limit + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            fits = self._with_flaw(middle).value <= budget
+            low, high = (middle, high) if fits else (low, middle)
+        return low
+
+    @cache  # noqa: B019  # an account lives as long as its run
+    def _with_flaw(self, releases: int) -> Value:
+        """The guarantee of the noise as sampled: (1 + e^epsilon) times its error comes off delta."""
+        if self.flaw == 0.0:
+            return self.guarantee(releases, self.delta)
+        value = self.guarantee(releases, self.delta * (1.0 - _FLAW_SHARE))
+        error = releases * self.flaw * (1.0 + math.exp(min(value.value, 700.0)))
+        if error <= _FLAW_SHARE * self.delta:
+            return value
+        note = f"at epsilon = {value.value:.3g} the sampled noise is too coarse for this delta"
+        return Value(math.inf, value.status, value.direction, value.theorem, note)
+
+
+def laplace_divergence(eps0: float, order: float) -> float:
+    """Rényi divergence of one-dimensional Laplace noise, the worst for vectors (docs/proofs/training.md)."""
+    up = (order - 1.0) * eps0
+    rest = (order / (2 * order - 1), (order - 1) / (2 * order - 1))
+    return (up + math.log(rest[0] + rest[1] * math.exp(-(2 * order - 1) * eps0))) / (order - 1.0)
+
+
+def _composed(
+    theorem: str, eps0: float, divergence: Callable[[float], float], rounds: int, delta: float
+) -> Value:
+    """The better of Rényi and optimal pure composition."""
+    curve = RenyiCurve(lambda order: rounds * divergence(order) * (1.0 + 1e-12), rounds * eps0)
+    pure = composed_epsilon(eps0, rounds, delta)
+    return Value(min(curve.epsilon(delta), pure), Status.PROVEN, Direction.UPPER, theorem)
+
+
+@cache
+def _composition(protocol: Shuffled, rounds: int, delta: float) -> Interval:
+    return Composed([(protocol, rounds)]).epsilon(delta)
+
+
+def _leaked(protocol: Shuffled, rounds: int, delta: float) -> Value:
+    """What one data set is known to leak: no analysis can show less."""
+    return _composition(protocol, rounds, delta).lower_end
+
+
+@dataclass(frozen=True, eq=False)
+class Epochs(Account):
+    """T epochs of Algorithm 1 of Chen, Cao, Ge: each block reports once per epoch."""
+
+    eps0: float
+    blocks: int
+    unit: str
+    delta: float
+    flaw: float = 0.0
+
+    @property
+    def protects(self) -> str:
+        return "one sample" if self.unit == "sample" else "all samples of one client"
+
+    def guarantee(self, releases: int, delta: float) -> Value:
+        if not math.isfinite(self.eps0):
+            return Value(math.inf, Status.PROVEN, Direction.UPPER, "no-noise")
+        if self.unit == "sample":
+            return _composed(
+                "laplace-unshuffled",
+                self.eps0,
+                lambda order: laplace_divergence(self.eps0, order),
+                releases,
+                delta,
+            )
+        return _composition(self.protocol, releases, delta).upper_end
+
+    @property
+    def spendable(self) -> Shuffled | Guarantee:
+        return self.protocol if self.unit == "client" else Guarantee(repr(self.eps0))
+
+    @property
+    def protocol(self) -> Shuffled:
+        """One epoch, the blocks being clients."""
+        return Shuffled(LDP(self.eps0), self.blocks)
+
+    def claims(self, releases: int) -> tuple[Value, ...]:
+        if self.blocks < 2 or not math.isfinite(self.eps0):
+            return ()
+        found = []
+        if self.unit == "client":
+            found.append(_leaked(self.protocol, releases, self.delta))
+        published = get_bound("chen-2024-gdp").theorem
+        mu = 2.0 * math.sqrt(releases / (self.blocks - 1.0)) * math.exp(self.eps0 / 2.0)
+        note = f"Theorem 3 of Chen, Cao, Ge 2024: {mu:.4g}-GDP, (L, {0.5 * mu * mu:.4g} L)-RDP"
+        if self.unit == "sample":
+            note += "; a block is not eps0-LDP, so nothing is amplified"
+        value = GDPCurve(mu).epsilon(self.delta)
+        claim = Value(value, published.status, published.direction, "chen-2024-theorem-3", note)
+        return (*found, claim)
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds(Account):
+    """Rounds of shuffled check-in with Gaussian reports; sigma in units of the clipping norm.
+
+    ``tight`` composes rounds as trade-off functions: for thousands of rounds about ten times better,
+    after a minute of preparation.
+    """
+
+    sigma: float
+    clients: int
+    rate: float
+    delta: float
+    flaw: float = 0.0
+    tight: bool = False
+
+    @property
+    def protects(self) -> str:
+        return "one client"
+
+    @property
+    def spendable(self) -> Shuffled | Guarantee:
+        return self.protocol
+
+    @property
+    def protocol(self) -> Shuffled:
+        """One round; two clipped gradients are up to two clipping norms apart."""
+        return Shuffled(self._report(2.0), self.clients)
+
+    def _report(self, sensitivity: float) -> Randomizer:
+        report = Gaussian(self.sigma, sensitivity)
+        return report if self.rate == 1.0 else CheckIn(report, self.rate)
+
+    def guarantee(self, releases: int, delta: float) -> Value:
+        if self.tight:
+            return _composition(self.protocol, releases, delta).upper_end
+        protocol = self.protocol.using(Repeated(self._report(2.0), releases))
+        theorems, values = ["gaussian-unshuffled"], []
+        local = GDPCurve(2.0 / self.sigma).epsilon(delta / self.clients)
+        if local < math.log(self.clients):  # otherwise reports are too telling to hide each other
+            theorems.append("gaussian-approximate")
+        for theorem in theorems:
+            try:
+                values.append(protocol.bound(theorem, delta=delta))
+            except (RegimeError, ConversionError):
+                continue
+        return min(values, key=lambda value: value.value)
+
+    def claims(self, releases: int) -> tuple[Value, ...]:
+        found = [_leaked(self.protocol, releases, self.delta)] if self.tight else []
+        for sensitivity, theorem in (
+            (2.0, "shuffle-gaussian-rdp"),
+            (1.0, "shuffle-gaussian-rdp"),
+            (1.0, "liew-2023-theorem-3"),
+        ):
+            try:
+                report = Repeated(self._report(sensitivity), releases)
+                value = Shuffled(report, self.clients).bound(theorem, delta=self.delta)
+            except (RegimeError, ConversionError):
+                continue
+            note = f"sensitivity {sensitivity:g}; {value.note}".rstrip("; ")
+            found.append(Value(value.value, value.status, value.direction, value.theorem, note))
+        return tuple(found)

@@ -1,0 +1,110 @@
+"""Shuffled check-in with Gaussian reports: section 5.2 of Liew, Takahashi 2023."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from shuffledp import checks
+from shuffledp.training.accounting import Rounds
+from shuffledp.training.data import Array
+from shuffledp.training.gradients import Loss, cross_entropy, step
+from shuffledp.training.noise import GAUSSIAN_FLAW
+from shuffledp.training.trainer import Trainer
+
+_REPORTS_AT_ONCE = 256
+
+
+class CheckInTrainer(Trainer):
+    """Every client holds one sample and reports, each round, with probability ``rate``.
+
+    A report is the gradient clipped to l2 norm ``clip`` plus normal noise of deviation sigma * clip; the
+    server sees the reports in random order and averages them. With ``simulation`` the noise of all
+    reports is one draw of their sum, which has the same law; otherwise each report gets its own. A
+    round in which nobody checks in changes nothing and counts all the same. ``tight`` asks for the
+    better account, which takes a minute to prepare.
+    """
+
+    name = "check-in"
+
+    def __init__(
+        self,
+        model: nn.Module,
+        inputs: Array | Tensor,
+        labels: Array | Tensor,
+        *,
+        sigma: float,
+        rate: float,
+        rounds: int,
+        clip: float = 0.01,
+        learning_rate: float = 1.0,
+        delta: float | None = None,
+        tight: bool = False,
+        loss: Loss = cross_entropy,
+        simulation: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(
+            model,
+            inputs,
+            labels,
+            clip=clip,
+            norm="l2",
+            learning_rate=learning_rate,
+            loss=loss,
+            simulation=simulation,
+            seed=seed,
+        )
+        clients = len(self.inputs)
+        self.sigma, self.releases = checks.positive("sigma", sigma), checks.count("rounds", rounds)
+        self.rate = checks.real("rate", rate, "a number in (0, 1]", 0.0, math.nextafter(1.0, 2.0))
+        self.account = Rounds(
+            sigma=self.sigma,
+            clients=clients,
+            rate=self.rate,
+            delta=checks.probability("delta", 1.0 / clients if delta is None else delta),
+            tight=tight,
+            flaw=0.0 if simulation else clients * self.gradients.size * GAUSSIAN_FLAW,
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {
+            "algorithm": self.name,
+            "samples": len(self.inputs),
+            "parameters": self.gradients.size,
+            "sigma": self.sigma,
+            "rate": self.rate,
+            "rounds": self.releases,
+            "clip": self.gradients.bound,
+            "learning_rate": self.learning_rate,
+            "delta": self.account.delta,
+            "simulation": self.simulation,
+        }
+
+    def release(self) -> None:
+        present = torch.from_numpy(self.randomness.coins(len(self.inputs), self.rate)).nonzero()
+        if len(present) == 0:
+            return
+        reporting = present.flatten()
+        total = self._simulated(reporting) if self.simulation else self._reported(reporting)
+        step(self.model, total / len(reporting), self.learning_rate)
+
+    def _simulated(self, reporting: Tensor) -> Tensor:
+        total = self.gradients.total(self.inputs[reporting], self.labels[reporting])
+        deviation = self.sigma * self.gradients.bound * math.sqrt(len(reporting))
+        return self.randomness.gaussian(total, deviation, 2.0 * self.gradients.bound)
+
+    def _reported(self, reporting: Tensor) -> Tensor:
+        """Each client's own noise; a sum does not depend on the order the shuffler gives it."""
+        clip = self.gradients.bound
+        total = torch.zeros(self.gradients.size, dtype=torch.float64)
+        for at in range(0, len(reporting), _REPORTS_AT_ONCE):
+            part = reporting[at : at + _REPORTS_AT_ONCE]
+            clean = self.gradients.reports(self.inputs[part], self.labels[part])
+            noisy = self.randomness.gaussian(clean, self.sigma * clip, 2.0 * clip)
+            total += noisy.sum(dim=0)
+        return total

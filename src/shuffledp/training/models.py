@@ -1,0 +1,31 @@
+"""The papers' networks."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+
+def perceptron(inputs: int, hidden: int, classes: int, seed: int = 0) -> nn.Sequential:
+    """One hidden layer with ReLU; softmax is part of the loss."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, classes))
+
+
+def convolutional(classes: int = 10, seed: int = 0) -> nn.Sequential:
+    """The small network customary for private MNIST (26,010 parameters; Papernot et al. 2021)."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return nn.Sequential(
+            nn.Conv2d(1, 16, 8, stride=2, padding=3),
+            nn.ReLU(),
+            nn.MaxPool2d(2, stride=1),
+            nn.Conv2d(16, 32, 4, stride=2),
+            nn.ReLU(),
+            nn.MaxPool2d(2, stride=1),
+            nn.Flatten(),
+            nn.Linear(512, 32),
+            nn.ReLU(),
+            nn.Linear(32, classes),
+        )

@@ -1,0 +1,102 @@
+"""shuffledp train, on a small file of one's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from shuffledp.cli import main
+from tests.training.test_run import DATA
+
+SGD = "shuffled-sgd --components 4 --epochs 4 --learning-rate 0.5 --eps0 20 --simulation"
+CHECK_IN = "check-in --components 4 --rounds 4 --sigma 1 --every 2 --simulation --seed 3"
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    np.savez(
+        tmp_path / "own.npz",
+        x_train=DATA.train_inputs,
+        y_train=DATA.train_labels,
+        x_test=DATA.test_inputs,
+        y_test=DATA.test_labels,
+    )
+    return tmp_path
+
+
+def _train(command: str) -> Result:
+    return CliRunner().invoke(
+        main, ["train", *command.split(), "--data", "own.npz", "--threads", "1"]
+    )
+
+
+def _json(command: str) -> dict[str, Any]:
+    result = _train(command + " --json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_shuffled_sgd(own: Path) -> None:
+    found = _json(SGD + " --plot picture.png")
+    assert found["spent"]["epsilon"]["status"] == "PROVEN"
+    assert found["spent"]["claims"][0]["status"] == "REFUTED"
+    assert found["rows"][-1]["test_accuracy"] > 0.8
+    assert "SIMULATION" in found["randomness"]
+    assert "without noise" in found["notes"][0]
+    assert (own / "picture.png").stat().st_size > 1000
+
+
+def test_check_in_in_words(own: Path) -> None:
+    shown = _train(CHECK_IN)
+    assert shown.exit_code == 0, shown.output
+    for words in ("for one client: PROVEN", "FIXED_PAIR", "SIMULATION", "Not covered by epsilon"):
+        assert words in shown.stdout
+
+
+def test_without_simulation(own: Path) -> None:
+    found = _json(SGD.replace(" --simulation", " --unit client --blocks 50"))
+    assert "cryptographic" in found["randomness"]
+    assert found["rows"][-1]["train_accuracy"] is None
+    assert found["protects"] == "all samples of one client"
+
+
+def test_resumes_and_stops(own: Path) -> None:
+    whole = _json(SGD)
+    first = _json(SGD + " --folder kept --budget 41")
+    assert first["rows"][-1]["release"] == 2
+    assert "exceed" in first["stopped"]
+    again = _json(SGD + " --folder kept")
+    last, other = again["rows"][-1], whole["rows"][-1]
+    assert {**last, "seconds": 0} == {**other, "seconds": 0}
+    assert len((own / "kept" / "log.csv").read_text().splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("shuffled-sgd --preset liew-2023", "'preset' parameter must be one of chen-2024-m300"),
+        ("shuffled-sgd --seed 3", "'seed'"),
+        ("shuffled-sgd --network deep", "'network'"),
+        ("shuffled-sgd --components 4 --blocks 1e9", "'blocks'"),
+        ("check-in --preset liew-2023", "1x28x28"),
+        ("check-in --components 5", "'components'"),
+    ],
+)
+def test_errors(own: Path, command: str, words: str) -> None:
+    result = _train(command)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert not result.stdout
+
+
+def test_presets() -> None:
+    result = CliRunner().invoke(main, ["train", "presets", "--json"])
+    assert {"chen-2024-m100", "liew-2023", "small-sgd"} <= set(json.loads(result.stdout))
+    assert "liew-2023" in CliRunner().invoke(main, ["train", "presets"]).stdout

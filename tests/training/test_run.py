@@ -1,0 +1,274 @@
+"""Whole runs: what is learnt, what is booked, what a killed run leaves behind."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from shuffledp.errors import BudgetExceededError, ParameterError, TrainingError
+from shuffledp.ledger import Ledger
+from shuffledp.training import CheckInTrainer, Dataset, FileBook, LedgerBook, ShuffledSGD, run
+from shuffledp.training.models import perceptron
+
+torch.set_num_threads(1)
+
+
+def blobs(samples: int = 3000) -> Dataset:
+    """Three clouds that a small network tells apart."""
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 3, samples)
+    inputs = rng.normal(size=(samples, 4)) + 4.0 * np.eye(4)[labels]
+    inputs = inputs.astype(np.float32)
+    cut = samples * 2 // 3
+    return Dataset(inputs[:cut], labels[:cut], inputs[cut:], labels[cut:])
+
+
+DATA = blobs()
+
+
+def sgd(simulation: bool = True, seed: int = 1, **changes: object) -> ShuffledSGD:
+    options = {
+        "eps0": 50.0,
+        "blocks": 100,
+        "epochs": 6,
+        "unit": "sample",
+        "clip": 10.0,
+        "learning_rate": 0.5,
+        **changes,
+    }
+    return ShuffledSGD(
+        perceptron(4, 6, 3),
+        DATA.train_inputs,
+        DATA.train_labels,
+        simulation=simulation,
+        seed=seed if simulation else None,
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def check_in(simulation: bool = True, **changes: object) -> CheckInTrainer:
+    options = {
+        "sigma": 1.0,
+        "rate": 0.5,
+        "rounds": 20,
+        "clip": 1.0,
+        "learning_rate": 1.0,
+        **changes,
+    }
+    return CheckInTrainer(
+        perceptron(4, 6, 3),
+        DATA.train_inputs,
+        DATA.train_labels,
+        simulation=simulation,
+        seed=1 if simulation else None,
+        **options,  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("simulation", [True, False])
+@pytest.mark.parametrize("make", [sgd, check_in], ids=["sgd", "check-in"])
+def test_learns(make: object, simulation: bool) -> None:
+    trainer = make(simulation=simulation)  # type: ignore[operator]
+    history = run(trainer, DATA, every=trainer.releases // 2)
+    assert history.rows[-1].test_accuracy > 0.8
+    assert [row.release for row in history.rows] == [trainer.releases // 2, trainer.releases]
+    assert (history.rows[-1].train_accuracy is None) == (not simulation)
+    assert ("SIMULATION" in history.to_dict()["randomness"]) == simulation
+    json.dumps(history.to_dict(), allow_nan=False)
+
+
+def test_noise_matters() -> None:
+    """A control for the test above: with strong noise nothing is learnt."""
+    assert run(sgd(eps0=0.01), DATA).rows[-1].test_accuracy < 0.8
+
+
+def test_the_noise_of_a_client_hides_its_whole_block() -> None:
+    assert sgd(unit="client").sensitivity == pytest.approx(20 * sgd().sensitivity)
+    uneven = sgd(unit="client", blocks=800)  # 2000 samples: blocks of 2 and 3
+    assert uneven.sensitivity == pytest.approx(2.0 * 10.0 * 3 / 800)
+
+
+def test_stops_at_the_budget() -> None:
+    budget = sgd(eps0=1.0).account.after(3).epsilon
+    history = run(sgd(eps0=1.0), DATA, budget=budget)
+    assert history.rows[-1].release == 3
+    assert history.rows[-1].epsilon <= budget
+    assert "exceed" in history.stopped
+    assert run(sgd(eps0=1.0), DATA, budget=1e-3).rows == []
+
+
+def test_a_resumed_simulation_is_the_same_run(tmp_path: Path) -> None:
+    whole = sgd()
+    run(whole, DATA)
+    half = sgd()
+    stop = half.account.after(3).epsilon
+    run(half, DATA, folder=tmp_path, budget=stop)
+    rest = sgd(seed=99)  # its generator's state comes from the checkpoint
+    history = run(rest, DATA, folder=tmp_path)
+    for ours, theirs in zip(rest.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+    assert [row.release for row in history.rows] == [1, 2, 3, 4, 5, 6]
+    log = (tmp_path / "log.csv").read_text().splitlines()
+    assert log[0].startswith("release,epsilon,test_accuracy")
+    assert len(log) == 7
+
+
+def test_another_run_is_not_resumed(tmp_path: Path) -> None:
+    run(sgd(), DATA, folder=tmp_path)
+    with pytest.raises(ParameterError, match="eps0"):
+        run(sgd(eps0=49.0), DATA, folder=tmp_path)
+    (tmp_path / "book.json").unlink()
+    with pytest.raises(TrainingError, match="book records 0"):
+        run(sgd(), DATA, folder=tmp_path)
+    (tmp_path / "book.json").write_text("{")
+    with pytest.raises(TrainingError, match="not a book"):
+        run(sgd(), DATA, folder=tmp_path)
+    (tmp_path / "checkpoint.pt").write_bytes(b"no")
+    with pytest.raises(TrainingError, match="not a checkpoint"):
+        run(sgd(), DATA, folder=tmp_path)
+
+
+def test_booked_before_made(tmp_path: Path) -> None:
+    """The order of events: spend, release, checkpoint."""
+    trainer, events = sgd(epochs=4), []
+    release = trainer.release
+    trainer.release = lambda: (events.append("release"), release())[1]  # type: ignore[method-assign]
+
+    class Watched(FileBook):
+        def spend(self, releases: int) -> None:
+            events.append(f"spend {releases}")
+            super().spend(releases)
+
+    run(trainer, DATA, every=2, book=Watched(tmp_path / "book.json", {}))
+    assert events == ["spend 2", "release", "release", "spend 4", "release", "release"]
+
+
+@pytest.mark.parametrize("unit", ["sample", "client"])
+def test_a_real_ledger_is_the_book(tmp_path: Path, unit: str) -> None:
+    ledger = Ledger.open(tmp_path / "budgets.db")
+    ledger.create("images", "9", "1e-5")
+    trainer = sgd(eps0=2.0, epochs=4, unit=unit)
+    book = LedgerBook(ledger, "images", "first run", trainer.account)
+    run(trainer, DATA, every=2, book=book)
+    book.spend(4)  # as a resumed run would
+    assert book.total() == 4
+    assert len(ledger.history("images")) == 2
+    lost = float(ledger.balance("images").lost.epsilon)
+    assert lost >= 0.999 * trainer.account.after(4).epsilon
+    more = sgd(eps0=2.0, epochs=400, unit=unit)
+    before = [p.clone() for p in more.model.parameters()]
+    with pytest.raises(BudgetExceededError):
+        run(more, DATA, every=400, book=LedgerBook(ledger, "images", "second", more.account))
+    assert all(torch.equal(a, b) for a, b in zip(before, more.model.parameters(), strict=True))
+
+
+def test_unusable_settings() -> None:
+    for changes, name in (
+        ({"blocks": 2001}, "blocks"),
+        ({"eps0": 0.0}, "eps0"),
+        ({"eps0": None, "simulation": False}, "eps0"),
+        ({"unit": "user"}, "unit"),
+        ({"clip": -1.0}, "clip"),
+        ({"epochs": 0}, "epochs"),
+        ({"learning_rate": float("nan")}, "learning_rate"),
+        ({"delta": 1.0}, "delta"),
+    ):
+        with pytest.raises(ParameterError, match=name):
+            sgd(**changes)
+    for changes, name in (
+        ({"rate": 0.0}, "rate"),
+        ({"rate": 1.1}, "rate"),
+        ({"sigma": 0}, "sigma"),
+    ):
+        with pytest.raises(ParameterError, match=name):
+            check_in(**changes)
+    with pytest.raises(ParameterError, match="seed"):
+        ShuffledSGD(
+            perceptron(4, 2, 3),
+            DATA.train_inputs,
+            DATA.train_labels,
+            eps0=1.0,
+            blocks=2,
+            epochs=1,
+            unit="sample",
+            seed=1,
+        )
+
+
+def test_a_round_without_reports_changes_nothing_but_counts() -> None:
+    trainer = check_in(rate=1e-9, rounds=2)
+    before = [p.clone() for p in trainer.model.parameters()]
+    history = run(trainer, DATA)
+    assert all(torch.equal(a, b) for a, b in zip(before, trainer.model.parameters(), strict=True))
+    assert history.spent.releases == 2
+
+
+def test_divergence_is_an_error() -> None:
+    with pytest.raises(TrainingError, match="diverged"):
+        run(sgd(eps0=0.001, learning_rate=1e38), DATA)
+
+
+_SCRIPT = """
+import sys, torch
+from tests.training.test_run import DATA, sgd
+from shuffledp.training import run
+torch.set_num_threads(1)
+print("ready", flush=True)
+history = run(sgd(epochs=40, simulation=sys.argv[2] == "simulation"), DATA, folder=sys.argv[1],
+              on_row=lambda row: print(row.release, row.epsilon, flush=True))
+print("total", history.spent.epsilon)
+"""
+
+
+def _killed(folder: Path, mode: str, after: float | None) -> list[str]:
+    """Start the run; kill -9 it some time after it begins, unless it ends before."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SCRIPT, str(folder), mode],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    assert first == "ready\n"
+    if after is not None:
+        time.sleep(after)
+        process.send_signal(signal.SIGKILL)
+    lines = process.stdout.read().splitlines()
+    process.wait()
+    process.stdout.close()
+    return lines
+
+
+def _kill_and_resume(folder: Path, mode: str, kills: int) -> None:
+    whole = sgd(epochs=40).account.after(40).epsilon
+    chance = random.Random(mode)
+    released = 0
+    for _ in range(kills):
+        for line in _killed(folder, mode, chance.uniform(0.0, 0.12)):
+            if line[0].isdigit():
+                released = max(released, int(line.split()[0]))
+        booked = FileBook(folder / "book.json", {}).total()
+        assert released <= booked <= 40
+    lines = _killed(folder, mode, None)
+    assert lines[-1] == f"total {whole}"
+    assert FileBook(folder / "book.json", {}).total() == 40
+
+
+def test_killed_and_resumed(tmp_path: Path) -> None:
+    _kill_and_resume(tmp_path, "simulation", 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["simulation", "secure"])
+def test_killed_twenty_times_and_resumed(tmp_path: Path, mode: str) -> None:
+    _kill_and_resume(tmp_path, mode, 20)
