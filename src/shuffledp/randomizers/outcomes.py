@@ -22,6 +22,9 @@ _NOTHING = 1e-280
 """Base masses below this count as none."""
 _STEEPEST = 600.0
 """Largest epsilon whose exponential is formed."""
+_ENOUGH = 1e300
+_TOO_MUCH = 1e280
+"""A report of a larger ratio decides alone: its mass is added."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +148,7 @@ class Outcomes:
     def _without_rare(self, budget: float) -> tuple[Outcomes, float]:
         out = self._rare(budget)
         if self.high is not None:
-            out |= np.isinf(self.high[0]) | np.isinf(self.high[1])
+            out |= (self.high[0] > _TOO_MUCH) | np.isinf(self.high[1])
         if not np.any(out):
             return self, 0.0
         extra = 1.01 * float(self.first[out].sum())
@@ -178,9 +181,13 @@ class Outcomes:
         )
 
     def _means(self, e: float) -> tuple[Array, Array]:
-        """V averaged over each cell, and the error of that."""
-        value = (self.first - e * self.second) / self.base
-        return value, 2.0 * self.precision * (self.first + e * self.second) / self.base
+        """V averaged over each cell, from below and from above; cut where it is beyond use."""
+        error = 2.0 * self.precision
+        with np.errstate(over="ignore"):
+            low = (self.first * (1.0 - error) - e * self.second * (1.0 + error)) / self.base
+            high = (self.first * (1.0 + error) - e * self.second * (1.0 - error)) / self.base
+        # n <= 1e12 values of at most 1e287 cannot outweigh a single -1e300
+        return np.clip(low, -_ENOUGH, 1e-13 * _ENOUGH), np.clip(high, -_ENOUGH, _ENOUGH)
 
     def _law(self, values: Array, weights: Array) -> Law:
         nothing = max(1.0 - math.fsum(weights.tolist()), 0.0)
@@ -188,18 +195,20 @@ class Outcomes:
 
     def _lower_law(self, e: float) -> Law:
         """Each cell at its mean: less in convex order; moved down by the rounding error."""
-        value, error = self._means(e)
-        return self._law(value - error, self.base)
+        return self._law(self._means(e)[0], self.base)
 
     def _upper_law(self, e: float) -> Law:
         """Each cell spread to its extremes, mean kept: more in convex order; moved up alike."""
-        value, error = self._means(e)
+        least, value = self._means(e)
         if self.low is None or self.high is None:
-            return self._law(value + error, self.base)
-        bottom = np.minimum(self.low[0] - e * self.high[1], value) - error
-        top = np.maximum(self.high[0] - e * self.low[1], value) + error
+            return self._law(value, self.base)
+        error = np.maximum(0.5 * (value - least), 0.0)
+        with np.errstate(over="ignore"):
+            bottom = np.minimum(self.low[0] - e * self.high[1], value) - error
+            top = np.maximum(self.high[0] - e * self.low[1], value) + error
+        bottom, top = np.maximum(bottom, -_ENOUGH), np.clip(top, value, _ENOUGH)
         span = np.maximum(top - bottom, 1e-300)
-        share = np.clip((value + error - bottom) / span * (1.0 + 8.0 * U), 0.0, 1.0)
+        share = np.clip((value - bottom) / span * (1.0 + 8.0 * U), 0.0, 1.0)
         return self._law(
             np.concatenate([bottom, top]),
             np.concatenate([self.base * (1.0 - share), self.base * share]),
