@@ -20,7 +20,7 @@ ORDER = [
     {"protocols"},
     {"reports"},
     {"reproduce"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

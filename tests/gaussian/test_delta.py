@@ -20,7 +20,6 @@ RANDOMIZERS = [
 ]
 
 
-
 def _integrated(randomizer: object, n: int, epsilon: float, forward: bool) -> float:
     """E(R - e)+ or E(1 - e R)+ by adaptive integration, one variable after the other.
 

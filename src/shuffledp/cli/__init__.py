@@ -11,9 +11,13 @@ from shuffledp.cli.compare import compare
 from shuffledp.cli.refute import refute
 from shuffledp.cli.reproduce import reproduce
 from shuffledp.cli.theorems import theorems
-from shuffledp.errors import ShuffleDPError
+from shuffledp.errors import ParameterError, ShuffleDPError
 
 __all__ = ["main"]
+
+
+_OPTIONS = {"m": "drawn", "rate": "check_in", "deltas": "local_delta"}
+"""Parameters whose options are called otherwise."""
 
 
 class _Failure(click.ClickException):
@@ -27,7 +31,17 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except ShuffleDPError as error:
-            raise _Failure(str(error)) from error
+            raise _Failure(self._worded(ctx, error)) from error
+
+    def _worded(self, ctx: click.Context, error: ShuffleDPError) -> str:
+        """Names the option that was typed, or should have been."""
+        if isinstance(error, ParameterError) and ctx.invoked_subcommand:
+            name = _OPTIONS.get(error.parameter, error.parameter)
+            for option in self.commands[ctx.invoked_subcommand].params:
+                if isinstance(option, click.Option) and option.name == name:
+                    got = "Nothing was given" if error.value is None else f"Got {error.value!r}"
+                    return f"{option.opts[0]} must be {error.condition}. {got}."
+        return str(error)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -19,7 +19,7 @@ _PAIR_THEOREMS = ("shuffle-gaussian", "shuffle-gaussian-composed", "shuffle-gaus
 _LEAST, _MOST = 0.05, 1e6
 """Range of sigma / sensitivity searched."""
 _PRECISION = 1e-6
-_COARSE = 5e-3
+_COARSE, _FINE = 5e-3, 1e-5
 
 
 def pair_values(protocol: Shuffled, **question: float) -> dict[str, Any]:
@@ -79,8 +79,8 @@ def calibrate_sigma(
 
     ``status`` PROVEN asks for every data set; FIXED_PAIR for the pair of shuffle-gaussian only, by
     its Rényi curve. ``rate`` is the check-in probability, ``drawn`` the number of users drawn; the
-    default sensitivity is the diameter of the unit clipping ball. Proven guarantees over several
-    rounds take seconds each: there the search ends within 0.5 % of the target epsilon.
+    default sensitivity is the diameter of the unit clipping ball. Guarantees over several rounds, of
+    drawn users or numbers take long: there the search ends within 0.5 % of the target epsilon.
     """
     epsilon = checks.positive("epsilon", epsilon)
     delta = checks.probability("delta", delta)
@@ -118,8 +118,8 @@ def calibrate_sigma(
             return Value(math.inf, status, Direction.UPPER, _theorems(protocol(scale), status)[0])
         return min(found, key=lambda value: value.value)
 
-    slow = status is Status.PROVEN and (times > 1 or drawn is not None)
-    scale = _smallest(lambda x: best(x).value, epsilon, _COARSE if slow else 0.0)
+    slow = status is Status.PROVEN and (times > 1 or drawn is not None or scalar)
+    scale = _smallest(lambda x: best(x).value, epsilon, _COARSE if slow else _FINE)
     return SigmaCalibration(scale * distance, protocol(scale), best(scale))
 
 
@@ -144,9 +144,7 @@ def _smallest(loss: Callable[[float], float], target: float, tolerance: float) -
     bottom, high, step = math.log(_LEAST), math.log(_MOST), 8.0
     above = miss(high)
     if above > 0.0:
-        raise ParameterError(
-            "epsilon", f"reachable with sigma <= {_MOST:g} sensitivities", target
-        )
+        raise ParameterError("epsilon", f"reachable with sigma <= {_MOST:g} sensitivities", target)
     low = high
     while (below := miss(low := max(low + max(above, -step) - 0.1, bottom))) <= 0.0:
         high, above, step = low, below, 2.0
@@ -154,7 +152,7 @@ def _smallest(loss: Callable[[float], float], target: float, tolerance: float) -
             return _LEAST
     while high - low > _PRECISION and above < -tolerance:
         share = below / (below - above) if math.isfinite(below) else 0.5
-        middle = low + min(max(share, 0.1), 0.9) * (high - low) if tolerance else 0.5 * (low + high)
+        middle = low + min(max(share, 0.1), 0.9) * (high - low)
         value = miss(middle)
         low, below, high, above = (
             (low, below, middle, value) if value <= 0.0 else (middle, value, high, above)

@@ -40,7 +40,7 @@ class Family(ABC):
         """Strength of each user's report."""
         if deltas is not None:
             raise ParameterError(
-                "deltas", f"left out for {self.name}: its budgets are pure", "some"
+                "deltas", f"left out for {self.name}: its budgets are pure", float(deltas[0])
             )
         return budgets
 
@@ -93,7 +93,7 @@ class LaplaceFamily(Family):
     def strengths(self, budgets: Array, deltas: Array | None) -> Array:
         if float(budgets.max(initial=0.0)) >= 100.0:
             row = int(np.argmax(budgets))
-            raise ParameterError("budgets", f"below 100 (row {row + 1})", float(budgets[row]))
+            raise ParameterError("budgets", f"below 100 (user {row + 1})", float(budgets[row]))
         return super().strengths(budgets, deltas)
 
     def member(self, strength: float) -> Randomizer:
@@ -209,7 +209,7 @@ class GaussianFamily(Family):
         strength = budgets / np.sqrt(2.0 * np.log(1.25 / deltas))
         bad = np.flatnonzero((strength > 30.0) | (strength < 1e-6))
         if bad.size:
-            condition = f"such that 1e-6 <= 1/sigma <= 30 (row {bad[0] + 1})"
+            condition = f"such that 1e-6 <= 1/sigma <= 30 (user {bad[0] + 1})"
             raise ParameterError("budgets", condition, float(budgets[bad[0]]))
         return strength
 
@@ -319,6 +319,8 @@ class ChannelFamily(Family):
 
 def family(mechanism: str, k: int | None = None) -> Family:
     """The family of that name, as the command line knows it."""
+    if k is not None and mechanism != "krr":
+        raise ParameterError("k", f"left out for mechanism {mechanism!r}", k)
     if mechanism == "laplace":
         return LaplaceFamily()
     if mechanism == "gaussian":
