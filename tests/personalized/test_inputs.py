@@ -154,3 +154,12 @@ def test_amplified_only_where_something_is(one: Family, question: dict[str, floa
     assert alone.applies == "own budget"
     crowd = Personalized(one, {1.0: 2000}, budgets_visible=False, deltas=deltas)
     assert crowd.guarantees(**question).classes[0].applies == "amplified"
+
+
+def test_too_many_visible_budgets_are_said_to_get_nothing() -> None:
+    many = np.linspace(0.5, 2.0, 1500)
+    answer = Personalized(KRRFamily(4), many, budgets_visible=True).guarantees(epsilon=0.1)
+    assert "nobody is counted" in answer.warning
+    assert {each.applies for each in answer.classes} == {"own budget"}
+    few = Personalized(KRRFamily(4), many[:10], budgets_visible=True)
+    assert "nobody is counted" not in few.warning

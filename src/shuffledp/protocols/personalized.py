@@ -43,6 +43,10 @@ VISIBLE = (
     "The budget travels next to the report: a rare budget points at its owner, so only users of"
     " equal budget hide each other."
 )
+MANY = (
+    f" More than {_MOST_VISIBLE:,} distinct visible budgets are taken together in ranges, and in a range"
+    " of several budgets nobody is counted as hiding anybody: report coarser budgets."
+)
 HIDDEN = (
     "Assumed: nothing but the report itself leaves the device. If the budget (or anything derived"
     " from it) is visible next to the report, these numbers do not hold."
@@ -154,7 +158,9 @@ class Personalized:
     @property
     def warning(self) -> str:
         """What the numbers assume about visibility."""
-        return VISIBLE if self.budgets_visible else HIDDEN
+        if not self.budgets_visible:
+            return HIDDEN
+        return VISIBLE + (MANY if self._strengths.size > _MOST_VISIBLE else "")
 
     def guarantees(self, *, delta: float | None = None, epsilon: float | None = None) -> Guarantees:
         """By class: epsilon at this delta, or delta at this epsilon."""
@@ -306,7 +312,8 @@ class Personalized:
             sides = self._sides[np.searchsorted(self._strengths, crowd.strengths)]
         keep = counts > 0
         others, counts = crowd.strengths[keep], counts[keep]
-        if others.size <= 1 and counts.size and counts[0] > 0:
+        # against a crowd of another strength ratios may be unbounded: there tests do better
+        if others.size == 1 and (others[0] == strong or self.family.bounded):
             scenes = self.family.datasets(strong, float(others[0]))
             n = int(counts[0]) + 1
             top = self.family.member(strong).eps0

@@ -35,6 +35,8 @@ class Family(ABC):
     pure: ClassVar[bool] = True
     groups: ClassVar[bool] = True
     """Whether neighbouring budgets may be treated together (docs/proofs/personalized.md, 3)."""
+    bounded: ClassVar[bool] = True
+    """Whether reports of different strengths have bounded likelihood ratios."""
 
     def strengths(self, budgets: Array, deltas: Array | None) -> Array:
         """Strength of each user's report."""
@@ -87,6 +89,7 @@ class LaplaceFamily(Family):
     """Laplace noise of scale 1 / eps_i on values in [0, 1]."""
 
     name: ClassVar[str] = "Laplace noise on [0, 1]"
+    bounded: ClassVar[bool] = False
     places: ClassVar[tuple[str, ...]] = ("all at 0", "all at 1", "all at 1/2")
     _points: ClassVar[tuple[float, ...]] = (0.0, 1.0, 0.5)
 
@@ -199,6 +202,7 @@ class GaussianFamily(Family):
     """
 
     name: ClassVar[str] = "Gaussian noise on [0, 1]"
+    bounded: ClassVar[bool] = False
     pure: ClassVar[bool] = False
     places: ClassVar[tuple[str, ...]] = ("all at 0", "all at 1", "all at 1/2")
     _points: ClassVar[tuple[float, ...]] = (0.0, 1.0, 0.5)
