@@ -54,11 +54,11 @@ def order(name: str, value: object) -> float:
     return real(name, value, "a number > 1 and < 1e9", 1.0, 1e9)
 
 
-def count(name: str, value: object) -> int:
-    """A positive integer; whole floats such as 1e6 are accepted, up to 1e12."""
-    condition = "an integer from 1 to 1e12"
+def count(name: str, value: object, least: int = 1) -> int:
+    """An integer from ``least`` on; whole floats such as 1e6 are accepted, up to 1e12."""
+    condition = f"an integer from {least} to 1e12"
     number = _float(name, value, condition)
-    if not math.isfinite(number) or number != math.floor(number) or not 1 <= number <= 1e12:
+    if not math.isfinite(number) or number != math.floor(number) or not least <= number <= 1e12:
         raise ParameterError(name, condition, value)
     return int(number)
 

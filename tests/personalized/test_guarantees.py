@@ -12,6 +12,7 @@ from shuffledp.labels import Status
 from shuffledp.protocols import Personalized
 from shuffledp.randomizers.families import (
     ChannelFamily,
+    Family,
     GaussianFamily,
     KRRFamily,
     LaplaceFamily,
@@ -130,3 +131,12 @@ def test_many_budgets_are_grouped_on_the_safe_side() -> None:
             # the truth of this class is at least what its data sets leak
             assert each.interval.upper >= by_budget[near].lower * (1 - 1e-6)
             assert each.interval.lower <= by_budget[near].upper * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("one", [LaplaceFamily(), GaussianFamily()])
+def test_two_users_of_different_budgets(one: Family) -> None:
+    """The other user's report has another scale: the ratio of the two is unbounded."""
+    deltas = None if one.pure else 1e-6
+    pair = Personalized(one, [1.0, 2.0], budgets_visible=False, deltas=deltas)
+    for each in pair.guarantees(epsilon=0.1 if deltas else 0.5).classes:
+        assert each.interval.lower > 0.3 * each.interval.upper

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from shuffledp import ParameterError
 from shuffledp.cli import main
 from shuffledp.protocols import Personalized
-from shuffledp.randomizers.families import GaussianFamily, KRRFamily, LaplaceFamily, family
+from shuffledp.protocols.budgets import read_budgets
+from shuffledp.randomizers.families import Family, GaussianFamily, KRRFamily, LaplaceFamily, family
 
 
 @pytest.mark.parametrize(
@@ -111,3 +112,54 @@ def test_command(tmp_path: Path) -> None:
         assert data[quantity]["upper"] == worst
         assert all(each[quantity]["lower"] <= each[quantity]["upper"] for each in data["classes"])
         assert "travels" in data["warning"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("eps\n1,5\n2\n", "row 2"),  # a decimal comma must not be read as 1
+        ("eps\n1\n\n2\n", "row 3"),
+        ("id,eps\n1,0.5\n2,0.5,7\n", "row 3"),
+        ("eps\n1_0\n", "'1_0'"),
+        ("eps,eps\n1,2\n", "one column only"),
+        ("1\n2\n", "first row names the columns"),
+        ("eps\n1\n200\n", "user 2"),
+    ],
+)
+def test_files_that_could_be_misread(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "users.csv"
+    path.write_text(text)
+    code, output = _run(
+        "--mechanism", "laplace", "--budgets", str(path), "--delta", "1e-5", "--budgets-hidden"
+    )
+    assert code == 2
+    assert message in output
+
+
+def test_a_byte_order_mark_is_no_part_of_the_name(tmp_path: Path) -> None:
+    path = tmp_path / "users.csv"
+    path.write_text("eps\n0.5\n2\n", encoding="utf-8-sig")
+    assert read_budgets(path, "eps").tolist() == [0.5, 2.0]
+
+
+@pytest.mark.parametrize("question", [{"delta": 1e-5}, {"epsilon": 0.3}])
+@pytest.mark.parametrize("one", [LaplaceFamily(), KRRFamily(4), GaussianFamily()])
+def test_amplified_only_where_something_is(one: Family, question: dict[str, float]) -> None:
+    deltas = None if one.pure else 1e-6
+    (alone,) = (
+        Personalized(one, [1.0], budgets_visible=False, deltas=deltas)
+        .guarantees(**question)
+        .classes
+    )
+    assert alone.applies == "own budget"
+    crowd = Personalized(one, {1.0: 2000}, budgets_visible=False, deltas=deltas)
+    assert crowd.guarantees(**question).classes[0].applies == "amplified"
+
+
+def test_too_many_visible_budgets_are_said_to_get_nothing() -> None:
+    many = np.linspace(0.5, 2.0, 1500)
+    answer = Personalized(KRRFamily(4), many, budgets_visible=True).guarantees(epsilon=0.1)
+    assert "nobody is counted" in answer.warning
+    assert {each.applies for each in answer.classes} == {"own budget"}
+    few = Personalized(KRRFamily(4), many[:10], budgets_visible=True)
+    assert "nobody is counted" not in few.warning

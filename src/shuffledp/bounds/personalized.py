@@ -26,6 +26,7 @@ from shuffledp.randomizers.outcomes import Outcomes
 
 _WIDTH, _QUICK_WIDTH = 1e-3, 1e-2
 _LEVELS = 24
+_HEAVY = 8.0
 _FAR = 60.0
 
 
@@ -107,6 +108,25 @@ def score_test(
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.where(pooled > 0.0, (first - e * second) / pooled, 0.0)
     value = np.clip(value, -1e100, 1e100)
+    most = _HEAVY * (1.0 + e) * math.sqrt(n)  # a report beyond decides nearly alone
+    found = _scored(value, pooled, first, second, others, counts, e)
+    if float(np.abs(value).max()) <= most:
+        return found
+    cut = np.clip(value, -most, most)
+    return max(found, _scored(cut, pooled, first, second, others, counts, e))
+
+
+def _scored(
+    value: Array,
+    pooled: Array,
+    first: Array,
+    second: Array,
+    others: Array,
+    counts: NDArray[np.int64],
+    e: float,
+) -> float:
+    """The test whose scores are these values, rounded to a few levels."""
+    n = int(counts.sum())
     mean = float(value @ pooled)
     sd = math.sqrt(max(float((value - mean) ** 2 @ pooled), 1e-300))
     low, high = max(float(value.min()), mean - 8.0 * sd), min(float(value.max()), mean + 8.0 * sd)

@@ -21,9 +21,13 @@ from shuffledp.cli.shuffle import shuffle
 from shuffledp.cli.theorems import theorems
 from shuffledp.cli.train import train
 from shuffledp.cli.web import web
-from shuffledp.errors import ShuffleDPError
+from shuffledp.errors import ParameterError, ShuffleDPError
 
 __all__ = ["main"]
+
+
+_OPTIONS = {"m": "drawn", "rate": "check_in", "deltas": "local_delta"}
+"""Parameters whose options are called otherwise."""
 
 
 class _Group(click.Group):
@@ -33,8 +37,18 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except ShuffleDPError as error:
-            click.echo(f"Error: {error}", err=True)
+            click.echo(f"Error: {self._worded(ctx, error)}", err=True)
             ctx.exit(error.exit_code)
+
+    def _worded(self, ctx: click.Context, error: ShuffleDPError) -> str:
+        """Names the option that was typed, or should have been."""
+        if isinstance(error, ParameterError) and ctx.invoked_subcommand:
+            name = _OPTIONS.get(error.parameter, error.parameter)
+            for option in self.commands[ctx.invoked_subcommand].params:
+                if isinstance(option, click.Option) and option.name == name:
+                    got = "Nothing was given" if error.value is None else f"Got {error.value!r}"
+                    return f"{option.opts[0]} must be {error.condition}. {got}."
+        return str(error)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -57,7 +57,8 @@ def account(
             print_json(data)
             return
         click.echo(
-            f"{quantity} {answer.direction.value} {answer.value:.6g}: {answer.status.value} by {theorem}"
+            f"{quantity} {answer.value:.6g}: {answer.status.value} by {theorem}"
+            f" ({answer.direction.value} for the privacy loss)"
         )
         if answer.note:
             click.echo(f"note: {answer.note}")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from shuffledp.cli.options import print_json
 from shuffledp.errors import ParameterError
@@ -30,7 +31,7 @@ def budget_options(command: F) -> F:
             help="Does a user's budget travel next to the report? Please state it with --budgets;"
             " otherwise the worst is assumed.",
         ),
-        click.option("--column", default="eps", show_default=True, help="Column of the budgets."),
+        click.option("--column", help="Column of the budgets.  [default: eps]"),
         click.option("--budgets", help="CSV file with a header and a budget per user."),
     ):
         command = option(command)
@@ -38,8 +39,15 @@ def budget_options(command: F) -> F:
 
 
 def taken(options: dict[str, Any]) -> dict[str, Any]:
-    """The options above, removed from the rest."""
-    return {name: options.pop(name) for name in _NAMES}
+    """The options above, removed from the rest; without --budgets none may be given."""
+    chosen = {name: options.pop(name) for name in _NAMES}
+    source = click.get_current_context().get_parameter_source("mechanism")
+    if chosen["budgets"] is not None and source is ParameterSource.DEFAULT:
+        raise ParameterError("mechanism", "given with --budgets", None)
+    for name, value in chosen.items():
+        if chosen["budgets"] is None and value is not None:
+            raise ParameterError(name, "left out without --budgets", value)
+    return chosen
 
 
 def account_budgets(
@@ -69,7 +77,7 @@ def account_budgets(
         raise ParameterError("question", "--delta or --epsilon with --budgets", question)
     deployment = Personalized(
         family(mechanism, k),
-        read_budgets(chosen["budgets"], chosen["column"]),
+        read_budgets(chosen["budgets"], chosen["column"] or "eps"),
         budgets_visible=visible,
         deltas=chosen["local_delta"],
         colluders=colluders or 0,

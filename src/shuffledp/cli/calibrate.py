@@ -8,6 +8,7 @@ import click
 
 from shuffledp.cli.options import Count, json_option, mechanism_options, print_json, randomizer
 from shuffledp.errors import ParameterError
+from shuffledp.labels import Status
 from shuffledp.protocols import calibrate as find
 from shuffledp.protocols import calibrate_sigma
 
@@ -17,17 +18,32 @@ from shuffledp.protocols import calibrate_sigma
 @click.option("--n", type=Count(), help="Number of users; asks the largest eps0.")
 @click.option("--epsilon", type=float, required=True, help="Target epsilon.")
 @click.option("--delta", type=float, required=True, help="Target delta.")
+@click.option(
+    "--status",
+    type=click.Choice([Status.PROVEN.value, Status.FIXED_PAIR.value], case_sensitive=False),
+    default=Status.PROVEN.value,
+    show_default=True,
+    help="For every data set, or (gaussian) for the pair of shuffle-gaussian only.",
+)
 @json_option
 def calibrate(
-    n: int | None, eps0: float | None, epsilon: float, delta: float, as_json: bool, **mechanism: Any
+    n: int | None,
+    eps0: float | None,
+    epsilon: float,
+    delta: float,
+    status: str,
+    as_json: bool,
+    **mechanism: Any,
 ) -> None:
     """The largest eps0 for --n users, or the fewest users for --eps0, that meet the target.
 
     For --mechanism gaussian: the smallest sigma.
     """
     if mechanism["mechanism"] == "gaussian":
-        _sigma(n, epsilon, delta, as_json, **mechanism)
+        _sigma(n, epsilon, delta, status, as_json, eps0=eps0, **mechanism)
         return
+    if status != Status.PROVEN.value:
+        raise ParameterError("status", "PROVEN unless the mechanism is gaussian", status)
 
     if mechanism["mechanism"] == "channel":
         raise ParameterError("mechanism", "one with a budget eps0, or gaussian", "channel")
@@ -52,21 +68,35 @@ def _sigma(
     n: int | None,
     epsilon: float,
     delta: float,
+    status: str,
     as_json: bool,
     sensitivity: float | None,
+    scalar: bool | None,
     check_in: float | None,
     drawn: int | None,
     rounds: int | None,
-    **_others: Any,
+    mechanism: str,
+    **others: Any,
 ) -> None:
+    for name, value in others.items():
+        if value is not None:
+            raise ParameterError(
+                name, f"left out: the smallest sigma for {mechanism} is asked", value
+            )
+    if n is None:
+        raise ParameterError("n", "given", None)
+    if check_in is not None and drawn is not None:
+        raise ParameterError("drawn", "left out with --check-in", drawn)
     found = calibrate_sigma(
         epsilon=epsilon,
         delta=delta,
-        n=n if n is not None else 0,
+        n=n,
         sensitivity=2.0 if sensitivity is None else sensitivity,
-        rounds=rounds or 1,
+        rounds=1 if rounds is None else rounds,
         rate=1.0 if check_in is None else check_in,
         drawn=drawn,
+        scalar=bool(scalar),
+        status=Status(status),
     )
     if as_json:
         print_json({**found.to_dict(), "target": {"epsilon": epsilon, "delta": delta}})
@@ -77,3 +107,5 @@ def _sigma(
         f"checked: epsilon at delta = {delta:g} is {found.achieved.value:.6g} <= {epsilon:g}"
         f" ({found.achieved.status.value} by {found.achieved.theorem})"
     )
+    if found.achieved.note:
+        click.echo(f"note: {found.achieved.note}")

@@ -34,7 +34,8 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only from cli
         except ValueError:
             pass
         try:
-            return float(value)
+            number = float(value)
+            return int(number) if number.is_integer() else number
         except ValueError:
             self.fail(f"{value!r} is not a number", param, ctx)
 
@@ -43,10 +44,10 @@ _MECHANISM = (
     click.option("--mechanism", default="ldp", show_default=True, help=", ".join(MECHANISMS) + "."),
     click.option("--eps0", type=float, help="Local privacy budget of each user."),
     click.option("--delta0", type=float, help="Local delta, if approximate (ldp)."),
-    click.option("--k", type=int, help="Number of values (krr, rappor, oue, subset)."),
-    click.option("--g", type=int, help="Hash range (olh; default: the optimum)."),
-    click.option("--d", type=int, help="Subset size (subset; default: the optimum)."),
-    click.option("--levels", type=int, help="Largest value (discrete-laplace)."),
+    click.option("--k", type=Count(), help="Number of values (krr, rappor, oue, subset)."),
+    click.option("--g", type=Count(), help="Hash range (olh; default: the optimum)."),
+    click.option("--d", type=Count(), help="Subset size (subset; default: the optimum)."),
+    click.option("--levels", type=Count(), help="Largest value (discrete-laplace)."),
     click.option("--sigma", type=float, help="Noise deviation (gaussian)."),
     click.option(
         "--sensitivity",
@@ -116,7 +117,7 @@ def randomizer(
     """The randomizer the options describe."""
     built = build(mechanism, given)
     if check_in is not None and drawn is not None:
-        raise ParameterError("drawn", "left out with check-in", drawn)
+        raise ParameterError("drawn", "left out with --check-in", drawn)
     if check_in is not None:
         built = CheckIn(built, check_in)
     if drawn is not None:
@@ -129,7 +130,7 @@ def protocol(
 ) -> Shuffled:
     """The protocol the options describe."""
     if n is None:
-        raise ParameterError("n", "given (--n)", None)
+        raise ParameterError("n", "given", None)
     return Shuffled(randomizer(**mechanism), n, colluders or 0, minimum_batch)
 
 

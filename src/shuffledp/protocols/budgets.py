@@ -63,24 +63,44 @@ def _from_histogram(budgets: Mapping[object, object]) -> Array:
 def read_budgets(path: str | Path, column: str) -> Array:
     """That column of a CSV file with a header; rows are counted as in a spreadsheet (header: 1)."""
     try:
-        with Path(path).open(newline="") as file:
-            reader = csv.reader(file)
-            header = next(reader, None)
-            if not header:
-                raise ParameterError(
-                    "budgets", "a CSV file with a header and rows", "an empty file"
-                )
-            names = [name.strip() for name in header]
-            if column not in names:
-                raise ParameterError("column", "one of " + ", ".join(names), column)
-            place = names.index(column)
-            values = []
-            for row, cells in enumerate(reader, start=2):
-                if not cells:
-                    continue
-                values.append(_budget(cells[place].strip() if place < len(cells) else "", row))
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.reader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ParameterError("budgets", "a readable CSV file", str(path)) from error
+    if not rows or not rows[0]:
+        raise ParameterError("budgets", "a CSV file with a header and rows", "an empty file")
+    names = [name.strip() for name in rows[0]]
+    place = _place(names, column)
+    values = []
+    for row, cells in enumerate(rows[1:], start=2):
+        if len(cells) != len(names):
+            condition = f"as many cells in row {row} as in the header ({len(names)})"
+            raise ParameterError("budgets", condition, ",".join(cells))
+        cell = cells[place].strip()
+        if "_" in cell:  # Python would read 1_0 as 10
+            raise ParameterError("budgets", f"{_CONDITION} in row {row}", cell)
+        values.append(_budget(cell, row))
     if not values:
         raise ParameterError("budgets", "a CSV file with at least one user", "a header only")
     return np.array(values)
+
+
+def _place(names: list[str], column: str) -> int:
+    """Which cell of a row holds the budget."""
+    if column not in names:
+        if all(_is_number(name) for name in names):
+            raise ParameterError(
+                "budgets", "a CSV file whose first row names the columns", ",".join(names)
+            )
+        raise ParameterError("column", "one of " + ", ".join(names), column)
+    if names.count(column) > 1:
+        raise ParameterError("column", "the name of one column only", column)
+    return names.index(column)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -22,6 +22,7 @@ from shuffledp.curves import ProfileCurve
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction, Interval, Status, Value
 from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.enclosure import QUICK
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
 from shuffledp.numerics.stochastic import Stand, binomial_stand
 from shuffledp.protocols.budgets import expand
@@ -33,12 +34,18 @@ _MOST_VISIBLE = 1000
 _GROUPS = 32
 _FINE = 800
 _BISECTIONS = 10
+_SAME = 1e-3
+_NOBODY = Stand(0, 1.0, 1.0, 0.0)
 _SHIFTS = (-3.5, 3.5)
 """Where, in standard deviations, counts are computed with relative accuracy."""
 
 VISIBLE = (
     "The budget travels next to the report: a rare budget points at its owner, so only users of"
     " equal budget hide each other."
+)
+MANY = (
+    f" More than {_MOST_VISIBLE:,} distinct visible budgets are taken together in ranges, and in a range"
+    " of several budgets nobody is counted as hiding anybody: report coarser budgets."
 )
 HIDDEN = (
     "Assumed: nothing but the report itself leaves the device. If the budget (or anything derived"
@@ -128,7 +135,7 @@ class Personalized:
             order = np.argsort(strengths, kind="stable")
             self.budgets, strengths = self.budgets[order], strengths[order]
         self.n = int(values.size)
-        self.colluders = 0 if colluders == 0 else checks.count("colluders", colluders)
+        self.colluders = checks.count("colluders", colluders, least=0)
         batch = self.n if minimum_batch is None else checks.count("minimum_batch", minimum_batch)
         if batch > self.n:
             raise ParameterError("minimum_batch", f"at most n = {self.n}", batch)
@@ -151,7 +158,9 @@ class Personalized:
     @property
     def warning(self) -> str:
         """What the numbers assume about visibility."""
-        return VISIBLE if self.budgets_visible else HIDDEN
+        if not self.budgets_visible:
+            return HIDDEN
+        return VISIBLE + (MANY if self._strengths.size > _MOST_VISIBLE else "")
 
     def guarantees(self, *, delta: float | None = None, epsilon: float | None = None) -> Guarantees:
         """By class: epsilon at this delta, or delta at this epsilon."""
@@ -171,7 +180,7 @@ class Personalized:
         return self._class(*self._class_cuts()[-1], quantity, given)
 
     def __str__(self) -> str:
-        text = f"{self.n:,} users, {self.family.name}, budgets from {self.budgets[0]:g} to"
+        text = f"{self.n:,} user{'s' * (self.n > 1)}, {self.family.name}, budgets from {self.budgets[0]:g} to"
         text += f" {self.budgets[-1]:g}, shuffled"
         return text + (", budgets visible" if self.budgets_visible else ", budgets hidden")
 
@@ -200,8 +209,8 @@ class Personalized:
         else:
             upper = curve.delta(given)
         lower = self._lower(low, high, strong, quantity, given, upper)
-        own = quantity == "epsilon" and upper >= top
-        theorem = "local" if own else "personal-blanket"
+        own = self._own(quantity, given, upper, strong)
+        theorem = "local" if own and quantity == "epsilon" and upper == top else "personal-blanket"
         interval = Interval(
             quantity,
             Value(lower, Status.FIXED_PAIR, Direction.LOWER, "personal-dataset"),
@@ -210,6 +219,14 @@ class Personalized:
         applies = "own budget" if own else "amplified"
         labels = self._labels
         return Class(float(labels[high]), float(labels[low]), count, interval, applies)
+
+    def _own(self, quantity: str, given: float, upper: float, strength: float) -> bool:
+        """Whether the report alone, without any shuffler, is known to leak no more."""
+        top = self.family.top(strength)
+        alone = personal_curve(self.family.scenes(strength, strength), _NOBODY, top)
+        if quantity == "epsilon":
+            return upper >= top or alone.enclose(upper, QUICK).upper <= given * (1.0 + _SAME)
+        return alone.enclose(given, QUICK).upper <= upper * (1.0 + _SAME)
 
     def _crowd(self, low: int, high: int) -> _Crowd:
         """Everyone but the victim; visible budgets leave those of equal budget, if one class."""
@@ -263,7 +280,7 @@ class Personalized:
             ranked.append((cost / (clones + 1.0), reference, scenes, gammas, counts))
         top = self.family.top(strong)
         if not ranked:
-            return personal_curve(self.family.scenes(strong, strong), Stand(0, 1.0, 1.0, 0.0), top)
+            return personal_curve(self.family.scenes(strong, strong), _NOBODY, top)
         ranked.sort(key=lambda entry: entry[0])
         curves = []
         for _, _, scenes, gammas, counts in ranked[: 1 if self._grouped else 2]:
@@ -295,7 +312,8 @@ class Personalized:
             sides = self._sides[np.searchsorted(self._strengths, crowd.strengths)]
         keep = counts > 0
         others, counts = crowd.strengths[keep], counts[keep]
-        if others.size <= 1 and counts.size and counts[0] > 0:
+        # against a crowd of another strength ratios may be unbounded: there tests do better
+        if others.size == 1 and (others[0] == strong or self.family.bounded):
             scenes = self.family.datasets(strong, float(others[0]))
             n = int(counts[0]) + 1
             top = self.family.member(strong).eps0
@@ -399,7 +417,7 @@ def _deltas(deltas: object, n: int) -> Array | None:
         raise ParameterError("deltas", f"one number or one per user ({n})", values.size)
     bad = np.flatnonzero(values >= 1.0)
     if bad.size:
-        raise ParameterError("deltas", f"below 1 in row {bad[0] + 1}", float(values[bad[0]]))
+        raise ParameterError("deltas", f"below 1 (user {bad[0] + 1})", float(values[bad[0]]))
     return values
 
 

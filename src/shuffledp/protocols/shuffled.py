@@ -53,8 +53,7 @@ class Shuffled:
             if batch > n:
                 raise ParameterError("minimum_batch", f"at most n = {n}", batch)
             object.__setattr__(self, "minimum_batch", batch)
-        if self.colluders != 0:
-            object.__setattr__(self, "colluders", checks.count("colluders", self.colluders))
+        object.__setattr__(self, "colluders", checks.count("colluders", self.colluders, least=0))
         inner = (
             self.randomizer.randomizer if isinstance(self.randomizer, Repeated) else self.randomizer
         )
@@ -121,7 +120,7 @@ class Shuffled:
         return self.using(Repeated(self.randomizer, rounds))
 
     def __str__(self) -> str:
-        parts = [f"{self.n:,} users", str(self.randomizer), "shuffled"]
+        parts = [f"{self.n:,} user" + "s" * (self.n > 1), str(self.randomizer), "shuffled"]
         if self.minimum_batch is not None:
             parts.append(f"at least {self.minimum_batch:,} reports")
         if self.colluders:

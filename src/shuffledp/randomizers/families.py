@@ -35,12 +35,14 @@ class Family(ABC):
     pure: ClassVar[bool] = True
     groups: ClassVar[bool] = True
     """Whether neighbouring budgets may be treated together (docs/proofs/personalized.md, 3)."""
+    bounded: ClassVar[bool] = True
+    """Whether reports of different strengths have bounded likelihood ratios."""
 
     def strengths(self, budgets: Array, deltas: Array | None) -> Array:
         """Strength of each user's report."""
         if deltas is not None:
             raise ParameterError(
-                "deltas", f"left out for {self.name}: its budgets are pure", "some"
+                "deltas", f"left out for {self.name}: its budgets are pure", float(deltas[0])
             )
         return budgets
 
@@ -87,13 +89,14 @@ class LaplaceFamily(Family):
     """Laplace noise of scale 1 / eps_i on values in [0, 1]."""
 
     name: ClassVar[str] = "Laplace noise on [0, 1]"
+    bounded: ClassVar[bool] = False
     places: ClassVar[tuple[str, ...]] = ("all at 0", "all at 1", "all at 1/2")
     _points: ClassVar[tuple[float, ...]] = (0.0, 1.0, 0.5)
 
     def strengths(self, budgets: Array, deltas: Array | None) -> Array:
         if float(budgets.max(initial=0.0)) >= 100.0:
             row = int(np.argmax(budgets))
-            raise ParameterError("budgets", f"below 100 (row {row + 1})", float(budgets[row]))
+            raise ParameterError("budgets", f"below 100 (user {row + 1})", float(budgets[row]))
         return super().strengths(budgets, deltas)
 
     def member(self, strength: float) -> Randomizer:
@@ -199,6 +202,7 @@ class GaussianFamily(Family):
     """
 
     name: ClassVar[str] = "Gaussian noise on [0, 1]"
+    bounded: ClassVar[bool] = False
     pure: ClassVar[bool] = False
     places: ClassVar[tuple[str, ...]] = ("all at 0", "all at 1", "all at 1/2")
     _points: ClassVar[tuple[float, ...]] = (0.0, 1.0, 0.5)
@@ -209,7 +213,7 @@ class GaussianFamily(Family):
         strength = budgets / np.sqrt(2.0 * np.log(1.25 / deltas))
         bad = np.flatnonzero((strength > 30.0) | (strength < 1e-6))
         if bad.size:
-            condition = f"such that 1e-6 <= 1/sigma <= 30 (row {bad[0] + 1})"
+            condition = f"such that 1e-6 <= 1/sigma <= 30 (user {bad[0] + 1})"
             raise ParameterError("budgets", condition, float(budgets[bad[0]]))
         return strength
 
@@ -319,6 +323,8 @@ class ChannelFamily(Family):
 
 def family(mechanism: str, k: int | None = None) -> Family:
     """The family of that name, as the command line knows it."""
+    if k is not None and mechanism != "krr":
+        raise ParameterError("k", f"left out for mechanism {mechanism!r}", k)
     if mechanism == "laplace":
         return LaplaceFamily()
     if mechanism == "gaussian":

@@ -21,9 +21,11 @@ _HUGE = 50.0
 _ROUNDS = 4
 _NOTHING = 1e-280
 """Base masses below this count as none."""
-_LARGEST_RATIO = 1e299
 _STEEPEST = 600.0
 """Largest epsilon whose exponential is formed."""
+_ENOUGH = 1e300
+_TOO_MUCH = 1e280
+"""A report of a larger ratio decides alone: its mass is added."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +149,7 @@ class Outcomes:
     def _without_rare(self, budget: float) -> tuple[Outcomes, float]:
         out = self._rare(budget)
         if self.high is not None:
-            out |= np.isinf(self.high[0]) | np.isinf(self.high[1])
+            out |= (self.high[0] > _TOO_MUCH) | np.isinf(self.high[1])
         if not np.any(out):
             return self, 0.0
         extra = 1.01 * float(self.first[out].sum())
@@ -180,35 +182,43 @@ class Outcomes:
         )
 
     def _means(self, e: float) -> tuple[Array, Array]:
-        """V averaged over each cell, and the error of that."""
+        """V averaged over each cell, from below and from above; may overflow to -inf."""
+        error = 2.0 * self.precision
         with np.errstate(over="ignore"):
-            value = (self.first - e * self.second) / self.base
-            error = 2.0 * self.precision * (self.first + e * self.second) / self.base
-        if not np.all(np.abs(value) + error < _LARGEST_RATIO):
+            low = (self.first * (1.0 - error) - e * self.second * (1.0 + error)) / self.base
+            high = (self.first * (1.0 + error) - e * self.second * (1.0 - error)) / self.base
+        if np.any(high > _ENOUGH):
             raise ConversionError(
-                f"Reports with so little noise have likelihood ratios beyond {_LARGEST_RATIO:g}:"
-                " too large to be added up."
+                f"Reports with so little noise have likelihood ratios beyond {_ENOUGH:g}."
             )
-        return value, error
+        return low, high
 
     def _law(self, values: Array, weights: Array) -> Law:
         nothing = max(1.0 - math.fsum(weights.tolist()), 0.0)
         return Law(np.append(values, 0.0), np.append(weights, nothing), self.precision)
 
     def _lower_law(self, e: float) -> Law:
-        """Each cell at its mean: less in convex order; moved down by the rounding error."""
-        value, error = self._means(e)
-        return self._law(value - error, self.base)
+        """Each cell at its mean: less in convex order; moved down by the rounding error.
+
+        Values are cut so that n <= 1e12 of the largest cannot outweigh one of the smallest.
+        """
+        return self._law(np.clip(self._means(e)[0], -_ENOUGH, 1e-13 * _ENOUGH), self.base)
 
     def _upper_law(self, e: float) -> Law:
         """Each cell spread to its extremes, mean kept: more in convex order; moved up alike."""
-        value, error = self._means(e)
+        least, value = self._means(e)
         if self.low is None or self.high is None:
-            return self._law(value + error, self.base)
-        bottom = np.minimum(self.low[0] - e * self.high[1], value) - error
-        top = np.maximum(self.high[0] - e * self.low[1], value) + error
-        span = np.maximum(top - bottom, 1e-300)
-        share = np.clip((value + error - bottom) / span * (1.0 + 8.0 * U), 0.0, 1.0)
+            return self._law(np.maximum(value, -_ENOUGH), self.base)
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = np.maximum(0.5 * (value - least), 0.0)
+            bottom = np.minimum(self.low[0] - e * self.high[1], value) - error
+            top = np.maximum(self.high[0] - e * self.low[1], value) + error
+            span = np.maximum(top - bottom, 1e-300)
+            share = np.clip((value - bottom) / span * (1.0 + 8.0 * U), 0.0, 1.0)
+        share = np.where(np.isfinite(bottom) & np.isfinite(share), share, 1.0)
+        # where nothing is left of the arithmetic: at most first / base, for sure
+        top = np.maximum(np.where(np.isfinite(top), top, self.high[0]), -_ENOUGH)
+        bottom = np.where(np.isfinite(bottom), np.maximum(bottom, -_ENOUGH), -_ENOUGH)
         return self._law(
             np.concatenate([bottom, top]),
             np.concatenate([self.base * (1.0 - share), self.base * share]),

@@ -55,7 +55,7 @@ class Subsampled(_Wrapper):
         object.__setattr__(self, "m", checks.count("m", self.m))
 
     def __str__(self) -> str:
-        return f"{self.randomizer}, {self.m:,} users drawn"
+        return f"{self.randomizer}, {self.m:,} user{'s' * (self.m > 1)} drawn"
 
 
 @dataclass(frozen=True)
@@ -71,4 +71,4 @@ class Repeated(_Wrapper):
         object.__setattr__(self, "rounds", checks.count("rounds", self.rounds))
 
     def __str__(self) -> str:
-        return f"{self.randomizer}, {self.rounds:,} rounds"
+        return f"{self.randomizer}, {self.rounds:,} round{'s' * (self.rounds > 1)}"

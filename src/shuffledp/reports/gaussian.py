@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from shuffledp.reports.text import NAMES, console
+from shuffledp.reports.text import LOSS, NAMES, console
 
 
 def print_pair(found: dict[str, Any], quantity: str) -> None:
@@ -20,7 +20,7 @@ def print_pair(found: dict[str, Any], quantity: str) -> None:
         highlight=False,
     )
     table = Table(title=f"{NAMES[quantity]} of the pair", title_justify="left")
-    for column in ("theorem", "value", "direction", "over the smallest"):
+    for column in ("theorem", "value", LOSS, "over the smallest"):
         table.add_column(column, justify="right" if column == "value" else "left")
     values = [entry for entry in pair["values"] if entry["value"] is not None]
     least = min((entry["value"] for entry in values), default=0.0)

@@ -13,7 +13,7 @@ from rich.table import Table
 from shuffledp.bounds import Theorem
 from shuffledp.labels import Interval, Status, Value
 from shuffledp.protocols import Shuffled
-from shuffledp.randomizers import LDP
+from shuffledp.randomizers import LDP, CheckIn, Repeated, Subsampled
 
 T = TypeVar("T")
 
@@ -24,6 +24,9 @@ _COLOURS = {
     "HEURISTIC": "yellow",
     "REFUTED": "red",
 }
+
+LOSS = "privacy loss"
+"""Heading of a direction: UPPER means no more is lost, also where the number bounds f from below."""
 
 NAMES = {
     "epsilon": "epsilon",
@@ -70,9 +73,23 @@ def print_account(
         "a concrete data set leaks this much",
     )
     out.print(table)
-    out.print(
-        f"the two ends differ by {100.0 * interval.gap:.2g} %; computed in {seconds * 1e3:.0f} ms"
-    )
+    out.print(f"{_apart(interval)}; computed in {seconds * 1e3:.0f} ms", highlight=False)
+
+
+def _apart(interval: Interval) -> str:
+    """How far the two ends are apart: in percent while that tells something."""
+    if interval.gap < 0.5:
+        return f"the two ends differ by {100.0 * interval.gap:.2g} %"
+    if interval.lower <= 0.0:
+        return "one end is 0"
+    ratio = interval.upper / interval.lower
+    if ratio < 1e7:
+        shown = f"{ratio:.2g}" if ratio < 10.0 else f"{float(f'{ratio:.2g}'):,.0f}"
+    else:
+        shown = f"{ratio:.0e}"
+    if interval.quantity == "tradeoff":
+        return f"the leaking data set allows {shown} times the guaranteed type II error"
+    return f"the guarantee is {shown} times the leak"
 
 
 def _meaning(protocol: Shuffled, guarantee: Value) -> str:
@@ -89,7 +106,7 @@ def print_comparison(
     """Every bound as a row."""
     out = console()
     table = Table(title=f"{NAMES[quantity]}: {protocol}", title_justify="left")
-    for column in ("theorem", "value", "status", "direction", "note"):
+    for column in ("theorem", "value", "status", LOSS, "note"):
         table.add_column(column, justify="right" if column == "value" else "left")
     for value in values:
         table.add_row(
@@ -97,7 +114,26 @@ def print_comparison(
         )
     out.print(table)
     if silent:
-        Console(stderr=True).print("[dim]silent here: " + ", ".join(silent) + "[/dim]")
+        _print_silent(protocol, silent)
+
+
+def _print_silent(protocol: Shuffled, silent: Mapping[str, str]) -> None:
+    """The reasons of those that speak of such randomizers, and a count of the others."""
+    kinds, inner = ["eps0 = inf", str(protocol.randomizer)], protocol.randomizer
+    while isinstance(inner, Repeated | Subsampled | CheckIn):
+        inner = inner.randomizer
+        kinds.append(str(inner))
+    out = Console(stderr=True)
+    others = 0
+    for theorem, reason in silent.items():
+        if reason.endswith(tuple(f"Got {kind}." for kind in kinds)):
+            others += 1
+        else:
+            out.print(
+                f"silent here: {theorem}. {reason}", style="dim", markup=False, highlight=False
+            )
+    if others:
+        out.print(f"{others} theorems speak of other randomizers or settings", style="dim")
 
 
 def print_theorems(theorems: list[Theorem]) -> None:
