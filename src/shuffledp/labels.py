@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -67,6 +68,14 @@ class Value:
         }
 
 
+def outward(value: float, up: bool, digits: int = 6) -> str:
+    """That many digits, rounded in one direction: no guarantee looks better than it is."""
+    if not math.isfinite(value):
+        return f"{value:g}"
+    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    return f"{float(context.plus(Decimal(value))):.{digits}g}"
+
+
 @dataclass(frozen=True)
 class Interval:
     """The truth in the worst case lies between ``lower`` and ``upper``.
@@ -121,7 +130,7 @@ class Interval:
 
     def __str__(self) -> str:
         return (
-            f"{self.quantity} in [{self.lower:.6g}, {self.upper:.6g}]"
+            f"{self.quantity} in [{outward(self.lower, up=False)}, {outward(self.upper, up=True)}]"
             f" ({self.status.value} by {self.theorem}; leaked by {self._witness.theorem})"
         )
 

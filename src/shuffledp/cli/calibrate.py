@@ -8,7 +8,7 @@ import click
 
 from shuffledp.cli.options import Count, json_option, mechanism_options, print_json, randomizer
 from shuffledp.errors import ParameterError
-from shuffledp.labels import Status
+from shuffledp.labels import Status, outward
 from shuffledp.protocols import calibrate as find
 from shuffledp.protocols import calibrate_sigma
 
@@ -59,7 +59,7 @@ def calibrate(
     word = "smallest" if found.parameter == "n" else "largest"
     click.echo(f"{word} {found.parameter}: {shown}")
     click.echo(
-        f"checked: delta({epsilon:g}) <= {found.achieved.upper:.6g} <= {delta:g}"
+        f"checked: delta({epsilon:g}) <= {outward(found.achieved.upper, up=True)} <= {delta:g}"
         f" ({found.achieved.status.value} by {found.achieved.theorem})"
     )
 
@@ -101,10 +101,10 @@ def _sigma(
     if as_json:
         print_json({**found.to_dict(), "target": {"epsilon": epsilon, "delta": delta}})
         return
-    click.echo(f"smallest sigma: {found.sigma:.6g}")
+    click.echo(f"smallest sigma: {outward(found.sigma, up=True)}")
     click.echo(f"for: {found.protocol}")
     click.echo(
-        f"checked: epsilon at delta = {delta:g} is {found.achieved.value:.6g} <= {epsilon:g}"
+        f"checked: epsilon at delta = {delta:g} is {outward(found.achieved.value, up=True)} <= {epsilon:g}"
         f" ({found.achieved.status.value} by {found.achieved.theorem})"
     )
     if found.achieved.note:

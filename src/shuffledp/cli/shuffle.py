@@ -13,6 +13,7 @@ from shuffledp.cli.collection import (
     stream,
 )
 from shuffledp.cli.options import Count, json_option, print_json
+from shuffledp.labels import outward
 
 
 @click.command()
@@ -60,6 +61,6 @@ def shuffle(
         return
     click.echo(f"{out}: {job.n:,} reports shuffled")
     click.echo(
-        f"privacy: epsilon {job.guarantee.upper:.6g} at delta {job.delta:g}"
+        f"privacy: epsilon {outward(job.guarantee.upper, up=True)} at delta {job.delta:g}"
         f" ({job.guarantee.status.value} by {job.guarantee.theorem})"
     )

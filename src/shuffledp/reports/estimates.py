@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from shuffledp.analysis import Estimate
+from shuffledp.labels import outward
 from shuffledp.pipeline import Job
 from shuffledp.reports.plot import new_figure, save_figure
 from shuffledp.reports.text import print_rows
@@ -21,7 +22,7 @@ def privacy(job: Job, found: Estimate) -> str:
         return f"privacy: NOT SHUFFLED; each report alone is {device}"
     known = found.guarantee
     return (
-        f"privacy: epsilon {known.upper:.6g} at delta {job.delta:g} ({known.status.value} by"
+        f"privacy: epsilon {outward(known.upper, up=True)} at delta {job.delta:g} ({known.status.value} by"
         f" {known.theorem}), {job.n:,} users, {device}"
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from shuffledp.labels import outward
 from shuffledp.protocols.personalized import Guarantees, Personalized
 from shuffledp.reports.plot import COLOURS, new_figure, save_figure
 from shuffledp.reports.text import NAMES, console
@@ -34,8 +35,8 @@ def print_guarantees(protocol: Personalized, answer: Guarantees, seconds: float)
         table.add_row(
             own,
             f"{each.count:,}",
-            f"{each.interval.lower:.6g}",
-            f"{each.interval.upper:.6g}",
+            outward(each.interval.lower, up=False),
+            outward(each.interval.upper, up=True),
             each.applies,
             each.interval.status.value,
             each.interval.theorem,
@@ -43,7 +44,7 @@ def print_guarantees(protocol: Personalized, answer: Guarantees, seconds: float)
     out.print(table)
     worst = answer.worst
     out.print(
-        f"worst class: budget {worst.eps0:g}, guaranteed {name} {worst.interval.upper:.6g};"
+        f"worst class: budget {worst.eps0:g}, guaranteed {name} {outward(worst.interval.upper, up=True)};"
         f" computed in {seconds:.2f} s"
     )
     Console(stderr=True).print(answer.warning, markup=False, highlight=False)

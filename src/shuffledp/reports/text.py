@@ -11,7 +11,7 @@ from rich.progress import track
 from rich.table import Table
 
 from shuffledp.bounds import Theorem
-from shuffledp.labels import Interval, Status, Value
+from shuffledp.labels import Direction, Interval, Status, Value, outward
 from shuffledp.protocols import Shuffled
 from shuffledp.randomizers import LDP, CheckIn, Repeated, Subsampled
 
@@ -60,14 +60,14 @@ def print_account(
     other = interval.upper_end if guarantee is interval.lower_end else interval.lower_end
     table.add_row(
         "guaranteed",
-        f"{guarantee.value:.6g}",
+        outward(guarantee.value, up=interval.quantity != "tradeoff"),
         _status(guarantee),
         guarantee.theorem,
         _meaning(protocol, guarantee),
     )
     table.add_row(
         "leaked",
-        f"{other.value:.6g}",
+        outward(other.value, up=interval.quantity == "tradeoff"),
         _status(other),
         other.theorem,
         "a concrete data set leaks this much",
@@ -109,9 +109,9 @@ def print_comparison(
     for column in ("theorem", "value", "status", LOSS, "note"):
         table.add_column(column, justify="right" if column == "value" else "left")
     for value in values:
-        table.add_row(
-            value.theorem, f"{value.value:.6g}", _status(value), value.direction.value, value.note
-        )
+        up = (value.direction is Direction.LOWER) == (quantity == "tradeoff")
+        shown = outward(value.value, up)
+        table.add_row(value.theorem, shown, _status(value), value.direction.value, value.note)
     out.print(table)
     if silent:
         _print_silent(protocol, silent)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from shuffledp.labels import outward
 from shuffledp.reports.plot import COLOURS, new_figure, save_figure
 from shuffledp.reports.text import console, print_rows
 
@@ -54,7 +55,7 @@ def print_training(history: dict[str, Any], notes: Sequence[str]) -> None:
         out.print(line, markup=False, highlight=False)
 
     guarantee = spent["epsilon"]
-    shown = "no bound" if guarantee["value"] is None else f"{guarantee['value']:.6g}"
+    shown = "no bound" if guarantee["value"] is None else outward(guarantee["value"], up=True)
     say(
         f"epsilon = {shown} at delta = {spent['delta']:g} for {history['protects']}:"
         f" {guarantee['status']} by {guarantee['theorem']} {guarantee['note']}".rstrip()
