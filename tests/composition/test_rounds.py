@@ -217,3 +217,14 @@ def test_repeating_is_a_power():
     assert Shuffled(Repeated(LDP(1.0), 3), 1000) == GENERIC**3
     assert (GENERIC**3) ** 4 == GENERIC**12
     assert math.isclose((GENERIC**3).epsilon(1e-6).upper, Rounds([GENERIC] * 3).epsilon(1e-6).upper)
+
+
+def test_a_local_delta_is_never_forgotten():
+    """A report that reveals all with probability delta0: no epsilon is large enough to hide it."""
+    approximate = LDP(1.0, 1e-6)
+    assert Rounds([(Shuffled(approximate, 1000), 10)]).delta(20.0).upper >= 9.9e-6
+    drawn = Shuffled(Subsampled(approximate, 100), 1000)
+    assert drawn.delta(2.0).upper >= 0.99e-7
+    assert (drawn**10).delta(20.0).upper >= 0.99e-6
+    assert math.isinf(Rounds([drawn]).pure)
+    assert Rounds([(GENERIC, 3), Stated(0.5)]).pure == pytest.approx(3.5)

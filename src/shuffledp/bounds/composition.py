@@ -57,7 +57,7 @@ def composed_upper(rounds: Sequence[AnyRound]) -> ProfileCurve:
     losses = [(_upper_losses(_one(r)), r.count) for r in rounds]
     return ProfileCurve(
         _profile(losses),
-        top=_pure(rounds),
+        top=pure_budget(rounds),
         guess=_guess(losses),
         exact_renyi=lambda order: sum(r.count * _renyi(_one(r), order) for r in rounds),
     )
@@ -74,7 +74,7 @@ def composed_lower(rounds: Sequence[AnyRound]) -> ProfileCurve:
 
     return ProfileCurve(
         _profile(forward, upper=False),
-        top=_pure(rounds),
+        top=pure_budget(rounds),
         direction=Direction.LOWER,
         reverse=_profile(reverse, upper=False),
         guess=_guess(forward),
@@ -89,17 +89,17 @@ def composed_renyi(rounds: Sequence[AnyRound]) -> RenyiCurve:
     def divergence(order: float) -> float:
         return sum(count * _quick_renyi(r, order) for r, count in ones)
 
-    return RenyiCurve(divergence, top=_pure(rounds))
+    return RenyiCurve(divergence, top=pure_budget(rounds))
 
 
 def _quick_renyi(r: AnyRound, order: float) -> float:
     """Of the losses above a pure round; a conversion asks for hundreds of orders."""
-    if isinstance(r, StatedRound) or math.isinf(r.randomizer.eps0):
+    if isinstance(r, StatedRound) or math.isinf(r.randomizer.pure):
         return _renyi(r, order)
-    if order * r.randomizer.eps0 > 700.0:
-        return r.randomizer.eps0
+    if order * r.randomizer.pure > 700.0:
+        return r.randomizer.pure
     value, error = _upper_losses(r).log_mgf(order)
-    return min(max(value + error, 0.0) / (order - 1.0), r.randomizer.eps0)
+    return min(max(value + error, 0.0) / (order - 1.0), r.randomizer.pure)
 
 
 class StrongComposition(Curve):
@@ -112,7 +112,7 @@ class StrongComposition(Curve):
         self.total = sum(r.count for r in rounds)
 
     def epsilon(self, delta: float) -> float:
-        return min(*(self._with(share, delta) for share in _SHARES), _pure(self.rounds))
+        return min(*(self._with(share, delta) for share in _SHARES), pure_budget(self.rounds))
 
     def _with(self, share: float, delta: float) -> float:
         """epsilon when the rounds' own deltas take this share."""
@@ -149,11 +149,11 @@ def _one(r: AnyRound) -> AnyRound:
     )
 
 
-def _pure(rounds: Sequence[AnyRound]) -> float:
+def pure_budget(rounds: Sequence[AnyRound]) -> float:
     """The pure budgets, added up."""
     return math.fsum(
         r.count
-        * (r.randomizer.eps0 if isinstance(r, Round) else r.epsilon if not r.delta else math.inf)
+        * (r.randomizer.pure if isinstance(r, Round) else r.epsilon if not r.delta else math.inf)
         for r in rounds
     ) * (1.0 + 1e-15)
 
@@ -268,7 +268,7 @@ def _upper_losses(r: AnyRound) -> Losses:
         ends = np.zeros(len(epsilons)), np.minimum(upper, 1.0)
         return ends, ends
 
-    return Samples.take(profiles, r.randomizer.eps0).above()
+    return Samples.take(profiles, r.randomizer.pure).above()
 
 
 @lru_cache(maxsize=256)

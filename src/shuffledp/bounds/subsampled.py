@@ -54,7 +54,7 @@ def subsampled(randomizer: Randomizer, n: int) -> Curve:
         value = min(q * value * (1.0 + 1e-14), 1.0)
         return Enclosure(value, value)
 
-    eps0 = inner.eps0
+    eps0 = inner.pure
     top = math.log1p(q * math.expm1(eps0)) * (1.0 + 1e-14) if eps0 < 600.0 else eps0
     return ProfileCurve(profile, top=top)
 

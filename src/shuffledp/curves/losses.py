@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.curves.tradeoff.hull import lower_hull
 from shuffledp.numerics.binomial import Array, U
@@ -80,12 +81,8 @@ class Samples:
         y = np.concatenate([[1.0], _mirrored(left, upper) + _OUTWARD, self.forward[1]])
         keep = np.append(True, np.diff(x) > 0.0)
         x, y = lower_hull(x[keep], y[keep])
-        masses, revealing = _masses(x, y)
-        short = _profile(x, masses, revealing)
-        factor = (
-            1.0 + float(np.max(y / np.maximum(short, 1e-300), initial=1.0, where=y > 0.0)) - 1.0
-        )
-        factor = max(factor, 1.0) * (1.0 + 4.0 * (len(x) + 8) * U)
+        masses, revealing = _masses(np.diff(x), y)
+        factor = _shortfall(np.diff(x), y, masses, revealing)
         losses = np.log1p(x[1:])
         losses = losses + 8.0 * U * np.abs(losses) + 1e-300
         return _made(losses, masses[1:] * factor, min(revealing * factor, 1.0))
@@ -104,8 +101,8 @@ class Samples:
         lower[-1] = 0.0
         knots, values = _under(at, np.maximum(lower, 0.0), upper)
         knots, values = lower_hull(knots, np.maximum(values, np.maximum(-knots, 0.0)))
-        masses, revealing = _masses(knots, values)
-        long = _profile(knots, masses, revealing)
+        masses, revealing = _masses(np.diff(knots), values)
+        long = _profile(np.diff(knots), masses, revealing)
         factor = float(np.max(long / np.maximum(values, 1e-300), initial=1.0, where=values > 0.0))
         factor = (1.0 - 4.0 * (len(knots) + 8) * U) / max(factor, 1.0)
         losses = np.log1p(knots[1:])
@@ -124,18 +121,18 @@ def _mirrored(x: Array, delta: Array) -> Array:
     return np.asarray(-x + (1.0 + x) * delta)
 
 
-def _masses(x: Array, y: Array) -> tuple[Array, float]:
+def _masses(gaps: Array, y: Array) -> tuple[Array, float]:
     """Second masses at the knots of a convex profile, and its last value."""
-    slopes = np.append(np.diff(y) / np.diff(x), 0.0)
-    masses = np.zeros_like(x)
+    slopes = np.append(np.diff(y) / gaps, 0.0)
+    masses = np.zeros_like(y)
     masses[1:] = np.maximum(np.diff(slopes), 0.0)
     return masses, float(y[-1])
 
 
-def _profile(x: Array, masses: Array, revealing: float) -> Array:
+def _profile(gaps: Array, masses: Array, revealing: float) -> Array:
     """sum over later knots of mass times distance, by positive terms only."""
     tails = np.cumsum(masses[::-1])[::-1]
-    steps = np.append(np.diff(x) * tails[1:], revealing)
+    steps = np.append(gaps * tails[1:], revealing)
     return np.asarray(np.cumsum(steps[::-1])[::-1])
 
 
@@ -184,3 +181,36 @@ def stated_losses(epsilon: float, delta: float) -> Losses:
         np.array([more * up, less * up]),
         min(delta * up, 1.0),
     )
+
+
+def on_lattice(
+    step: float, counts: NDArray[np.int64], upper: Array
+) -> tuple[NDArray[np.int64], Array, float]:
+    """Multiples of ``step``, their first masses, and the revealing mass: a profile from above.
+
+    ``upper`` bounds the larger of both directions at slopes exp(step counts), counts 0, 1, ... The
+    losses are exact, masses are rounded up (docs/proofs/composition.md, section 2).
+    """
+    last = len(counts) - 1
+    multiples = np.concatenate([-counts[:0:-1], counts])
+    x = np.expm1(step * multiples)
+    mirrored = np.minimum(_mirrored(x[:last], upper[:0:-1]) + _OUTWARD, 1.0)
+    x, y = np.append(-1.0, x), np.concatenate([[1.0], mirrored, upper])
+    apart = np.append(True, np.diff(x) > 0.0)  # the farthest slopes on the left may round to 0
+    knots, y = lower_hull(x[apart], y[apart])
+    found = multiples[np.flatnonzero(apart)[np.searchsorted(x[apart], knots[1:])] - 1]
+    slopes = np.exp(step * found)
+    gaps = np.append(slopes[0], slopes[:-1] * np.expm1(step * np.diff(found)))
+    masses, revealing = _masses(gaps, y)
+    factor = _shortfall(gaps, y, masses, revealing, blur=1.0 + step * float(counts[-1]))
+    return found, masses[1:] * slopes * factor, min(revealing * factor, 1.0)
+
+
+def _shortfall(gaps: Array, y: Array, masses: Array, revealing: float, blur: float = 1.0) -> float:
+    """What to multiply masses by, for their profile to reach ``y`` at the knots.
+
+    The gaps between knots may be off by 32 ``blur`` roundings.
+    """
+    short = _profile(gaps, masses, revealing)
+    ratio = float(np.max(y / np.maximum(short, 1e-300), initial=1.0, where=y > 0.0))
+    return max(ratio, 1.0) * (1.0 + 4.0 * (len(y) + 8.0 * blur) * U)

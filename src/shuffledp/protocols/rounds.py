@@ -101,6 +101,11 @@ class Rounds:
         """How many rounds in all."""
         return sum(count for _, count in self.entries)
 
+    @property
+    def pure(self) -> float:
+        """epsilon at delta = 0: the pure budgets added up, infinite if one round has none."""
+        return composition.pure_budget(self._rounds())
+
     def epsilon(self, delta: float) -> Interval:
         """epsilon at this delta."""
         return self.ask(delta=delta)
@@ -143,8 +148,6 @@ class Rounds:
     def bound(self, theorem: str, **question: float) -> Value:
         """What one route says, labelled: a name from ``ROUTES``."""
         given, value = asked(question)
-        if theorem not in ROUTES:
-            raise ParameterError("theorem", "one of " + ", ".join(ROUTES), theorem)
         return self._answer(theorem, QUESTIONS[given], value)
 
     def bounds(self, **question: float) -> list[Value]:
@@ -156,6 +159,12 @@ class Rounds:
             except (RegimeError, ConversionError):
                 continue
         return sorted(found, key=lambda answer: answer.value)
+
+    def curve(self, theorem: str) -> Curve:
+        """The whole curve of one route."""
+        if theorem not in ROUTES:
+            raise ParameterError("theorem", "one of " + ", ".join(ROUTES), theorem)
+        return ROUTES[theorem](self._rounds())
 
     def __pow__(self, times: int) -> Rounds:
         """All of it, this many times over."""
@@ -170,8 +179,8 @@ class Rounds:
         return "; ".join(f"{entry}, {count:,} times" for entry, count in self.entries)
 
     def _answer(self, theorem: str, quantity: str, value: float) -> Value:
+        number: float = getattr(self.curve(theorem), quantity)(value)
         known = get_theorem(theorem)
-        number: float = getattr(ROUTES[theorem](self._rounds()), quantity)(value)
         if not math.isfinite(number):
             raise ConversionError(f"{theorem} gives no finite {quantity} for {self}.")
         return Value(number, known.status, known.direction, known.id, known.note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +33,11 @@ class Randomizer(ABC):
     pair_argument: ClassVar[str] = ""
     eps0: float
     """Pure local privacy budget, infinite if there is none."""
+
+    @property
+    def pure(self) -> float:
+        """The budget at which delta is 0: eps0, or infinite if a local delta comes with it."""
+        return math.inf if getattr(self, "delta0", 0.0) else self.eps0
 
     @property
     def domain(self) -> tuple[float, float] | None:

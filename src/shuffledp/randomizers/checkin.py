@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -34,8 +33,7 @@ class CheckIn(Randomizer):
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
-        # an approximate randomizer has no pure budget
-        return math.inf if getattr(self.randomizer, "delta0", 0.0) else self.randomizer.eps0
+        return self.randomizer.pure
 
     @property
     def pair_argument(self) -> str:  # type: ignore[override]

@@ -24,7 +24,7 @@ class _Wrapper(Randomizer):
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
-        return self.randomizer.eps0
+        return self.randomizer.pure
 
     @property
     def pair_argument(self) -> str:  # type: ignore[override]
