@@ -16,6 +16,7 @@ import numpy as np
 
 from shuffledp.bounds.candidates import candidates
 from shuffledp.bounds.laws import WorstDataset
+from shuffledp.bounds.shuffle_gaussian import is_gaussian
 from shuffledp.bounds.theorem import Bound, Subject, Theorem, bound, get_bound
 from shuffledp.curves import Curve, GDPCurve, ProfileCurve, RenyiCurve
 from shuffledp.curves.losses import Ends, Samples, stated_losses
@@ -28,6 +29,8 @@ from shuffledp.randomizers import LDP, Randomizer, Repeated
 
 _SHARES = (0.1, 0.5, 0.9)
 """Shares of delta given to the rounds' own deltas by strong composition."""
+_DEEPEST, _REVEALING, _LEAST_LEAK = 1e-30, 1e-22, 1e-14
+"""Deltas at which grids end: of a pure round, of another (the rest is revealing), of a leak."""
 _NOTHING = Losses(np.zeros(0), np.zeros(0), 0.0)
 
 
@@ -268,13 +271,15 @@ def _upper_losses(r: AnyRound) -> Losses:
         ends = np.zeros(len(epsilons)), np.minimum(upper, 1.0)
         return ends, ends
 
-    return Samples.take(profiles, r.randomizer.pure).above()
+    pure = r.randomizer.pure
+    return Samples.take(profiles, pure, _DEEPEST if math.isfinite(pure) else _REVEALING).above()
 
 
 @lru_cache(maxsize=256)
 def _witnesses(r: Round) -> list[ProfileCurve]:
+    leaked = candidates(r.randomizer)[1]
     curves: list[ProfileCurve] = []
-    for curve in _curves(candidates(r.randomizer)[1], r):
+    for curve in _curves(leaked[:1] if is_gaussian(r.randomizer) else leaked, r):
         if isinstance(curve, WorstDataset):
             curves += curve.curves
         elif isinstance(curve, ProfileCurve):
@@ -290,7 +295,8 @@ def _lower_losses(r: AnyRound) -> tuple[Losses, Losses]:
     curves = _witnesses(r)
     unit = 2.5 * max(float(side[0][0]) for curve in curves for side in curve.sampled([0.0]))
     worst = max(curves, key=lambda curve: _spread(curve, unit)) if len(curves) > 1 else curves[0]
-    samples = Samples.take(worst.sampled, worst.top)
+    every = 2 if is_gaussian(r.randomizer) else 1
+    samples = Samples.take(worst.sampled, worst.top, _LEAST_LEAK, every)
     return samples.below(), samples.swapped().below()
 
 

@@ -18,8 +18,6 @@ from shuffledp.curves.tradeoff.hull import lower_hull
 from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.composed_losses import Losses
 
-_DEEPEST = 1e-30
-"""Deltas below this end the grid."""
 _UNITS = np.concatenate(
     [np.arange(1, 31) * 0.1, 3.0 + np.arange(1, 21) * 0.15, 6.0 + np.arange(1, 21) * 0.3]
 )
@@ -42,17 +40,22 @@ class Samples:
     reverse: Ends
 
     @classmethod
-    def take(cls, profiles: Profiles, top: float) -> Samples:
-        """Dense where the profile bends, as far as it matters or to ``top``, where it vanishes."""
+    def take(
+        cls, profiles: Profiles, top: float, deepest: float = 1e-30, every: int = 1
+    ) -> Samples:
+        """Dense where the profile bends, until it falls below ``deepest`` or vanishes at ``top``.
+
+        ``every`` second point and the like will do where a profile is dear.
+        """
         start = profiles([0.0])
         sd = max(2.5 * float(side[1][0]) for side in start)
         end = min(top, _FAR)
         epsilons, found = [0.0], [start]
-        grid = [x for x in (sd * _UNITS).tolist() if x < end * (1.0 - 1e-9)]
+        grid = [x for x in (sd * _UNITS[every - 1 :: every]).tolist() if x < end * (1.0 - 1e-9)]
         while True:
             found.append(profiles(grid))
             epsilons += grid
-            if epsilons[-1] == end or max(side[1][-1] for side in found[-1]) <= _DEEPEST:
+            if epsilons[-1] == end or max(side[1][-1] for side in found[-1]) <= deepest:
                 break
             grid = [x for x in (epsilons[-1] * 1.1 ** np.arange(1, 9)).tolist() if x < end * 0.99]
             grid = grid if len(grid) == 8 else [*grid, end]
