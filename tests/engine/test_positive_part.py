@@ -143,6 +143,7 @@ def allowed_width(delta: float) -> float:
 
 def without_enumeration(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(engine, "_MAX_ENUMERATION", 0)
+    patch.setattr(engine, "_QUICK_ENUMERATION", 0)
 
 
 def without_peeling(patch: pytest.MonkeyPatch) -> None:

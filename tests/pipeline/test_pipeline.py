@@ -126,7 +126,7 @@ def test_simulations_repeat_and_say_so(folder: Path) -> None:
 
 def test_the_ledger_is_asked_before_anything_leaves(folder: Path, tmp_path: Path) -> None:
     book, out, mixed = tmp_path / "book.db", tmp_path / "out.csv", tmp_path / "mixed.csv"
-    assert _call(f"ledger init users --epsilon 1.5 --delta 1e-6 --store {book}").exit_code == 0
+    assert _call(f"ledger init users --epsilon 1.2 --delta 1e-6 --store {book}").exit_code == 0
     line = f"run {folder}/survey.csv --column dest --task histogram {TARGET} --mechanism krr"
     paid = f"--ledger {book} --cohort users"
     assert "lost in all" in _call(f"{line} {paid} --out {out}").output
@@ -149,7 +149,7 @@ BAD = {
     "null later": (f"run holes.csv --column dest {HISTOGRAM}", "row 3"),
     "unseen": (f"run survey.csv --column dest --categories ATL,BOS {HISTOGRAM}", "categories"),
     "text": (f"run survey.csv --column dest --task mean --low 0 --high 1 {TARGET}", "numbers"),
-    "no range": (f"run survey.csv --column delay --task mean {TARGET}", "'low'"),
+    "no range": (f"run survey.csv --column delay --task mean {TARGET}", "--low must be given"),
     "bad range": (
         f"run survey.csv --column delay --task mean --low 2 --high 1 {TARGET}",
         "above low",
