@@ -302,7 +302,7 @@ def _lower_losses(r: AnyRound) -> tuple[Losses, Losses]:
 
 def _spread(curve: ProfileCurve, unit: float) -> float:
     """About the variance of the losses: the area under the profile, in units."""
-    forward, reverse = curve.sampled([unit * k for k in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)])
+    forward, reverse = curve.sampled([unit * k for k in (0.0, 1.0, 2.0, 3.0)])
     return float(np.sum(forward[0] + reverse[0]) - 0.5 * (forward[0][0] + reverse[0][0]))
 
 

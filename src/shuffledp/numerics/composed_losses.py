@@ -195,7 +195,7 @@ class _Tilted:
         span = max(float(np.abs(part.values).max()) for part, _ in self.rounds)
         highest = min(_MAX_EXPONENT / max(reach, 1e-12), _MAX_EXPONENT / max(0.25 * span, 1e-12))
         low, high = math.log(1e-9), math.log(max(highest, 1.5))
-        for _ in range(45):
+        for _ in range(20):
             middle = 0.5 * (low + high)
             gap = math.exp(middle)
             theta = 1.0 + gap
@@ -251,7 +251,7 @@ class _Tilted:
         top = math.fsum(count * float(part.values[-1]) for part, count in self.rounds)
         whole = 1.01 * (top - self.epsilon) + 1e-9  # beyond it nothing is left on the right
         limit = 1.1 * _MAX_EXPONENT / max(float(part.values[-1]) for part, _ in self.rounds)
-        for more in (np.geomspace(0.3, 40.0, 15) / max(self.sd, 1e-3 / theta)).tolist():
+        for more in (np.geomspace(0.3, 40.0, 9) / max(self.sd, 1e-3 / theta)).tolist():
             if theta + more > limit > 0.0:
                 break
             value, error = self._log_scale(theta + more)

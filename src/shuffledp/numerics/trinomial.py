@@ -27,7 +27,7 @@ from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile, refine
 
 _EXACT_N = 100_000
-_SUMMED, _FIRST_GROUPS, _MANY_GROUPS, _QUICK_GROUPS = 8192, 256, 128, 48
+_SUMMED, _FIRST_GROUPS, _MANY_GROUPS, _QUICK_GROUPS = 8192, 256, 80, 48
 """Counts taken one by one, and groups to begin with."""
 _REFINEMENTS = 4
 _GROUPED_WIDTH = 3e-5
