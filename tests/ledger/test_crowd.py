@@ -63,6 +63,7 @@ def test_64_spenders_at_once(store: str, tmp_path: Path, thing: str) -> None:
     assert _check(ledger, thing, acknowledged) == len(acknowledged) == fits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [40, pytest.param(200, marks=pytest.mark.slow)])
 def test_spenders_killed_at_random(store: str, tmp_path: Path, kills: int) -> None:
     ledger = Ledger.open(store)
