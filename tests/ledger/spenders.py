@@ -50,6 +50,8 @@ def main(store: str, thing: str, path: str, spenders: int, kills: int) -> None:
     for _ in range(kills):
         enough = os.fstat(file).st_size + 4 * chance.randrange(4)  # a few receipts later
         while os.fstat(file).st_size < enough:
+            if os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                raise SystemExit("the budget was used up before the last kill")
             time.sleep(0.001)
         time.sleep(chance.uniform(0.0, 0.01))
         victim = alive.pop(chance.randrange(len(alive)))
