@@ -55,14 +55,31 @@ class StatedRound:
 AnyRound = Round | StatedRound
 
 
+@dataclass(frozen=True)
+class _Composed(ProfileCurve):
+    """Close to the sum of pure budgets a conversion of the same losses can beat the engine's width."""
+
+    converted: RenyiCurve | None = None
+
+    def delta(self, epsilon: float) -> float:
+        found = super().delta(epsilon)
+        return found if self.converted is None else min(found, self.converted.delta(epsilon))
+
+    def epsilon(self, delta: float) -> float:
+        found = super().epsilon(delta)
+        return found if self.converted is None else min(found, self.converted.epsilon(delta))
+
+
 def composed_upper(rounds: Sequence[AnyRound]) -> ProfileCurve:
     """Upper bounds for all rounds together."""
     losses = [(_upper_losses(_one(r)), r.count) for r in rounds]
-    return ProfileCurve(
+    top = pure_budget(rounds)
+    return _Composed(
         _profile(losses),
-        top=pure_budget(rounds),
+        top=top,
         guess=_guess(losses),
         exact_renyi=lambda order: sum(r.count * _renyi(_one(r), order) for r in rounds),
+        converted=composed_renyi(rounds) if math.isfinite(top) else None,
     )
 
 
