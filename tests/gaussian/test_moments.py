@@ -17,12 +17,15 @@ from shuffledp import (
     Shuffled,
     Subsampled,
 )
-from shuffledp.bounds.shuffle_gaussian import GaussianPair, gaussian_pair
+from shuffledp.bounds.shuffle_gaussian import GaussianPair, _between, gaussian_pair
+from shuffledp.numerics import real_orders
 from shuffledp.numerics.central_moments import log_central_moments
-from shuffledp.numerics.lognormal_mean import LognormalMean
+from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
 from shuffledp.numerics.power_series import _by_recurrence, _by_squaring
-from shuffledp.numerics.real_orders import excess
+from shuffledp.randomizers import Randomizer
 from tests.gaussian.oracles import divergence, excess_by_integration
+
+FORMS = (real_orders._series, real_orders._one_jump, real_orders._small, real_orders._large)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 0.3, 1.0, 9.48, 1e3, 1e6])
@@ -123,11 +126,80 @@ def test_one_user_is_the_gaussian_mechanism_in_both_directions(h: float, order: 
 def test_real_orders_against_integration(
     order: float, h: float, n: int, thin: float, share: float
 ) -> None:
-    found = excess(LognormalMean(h, n, thin, share), order)
+    ratio = LognormalMean(h, n, thin, share)
+    exact = math.log1p(excess_by_integration(order, h, n, thin, share))
+    for form in FORMS:
+        found = form(ratio, order)
+        if found is not None:
+            assert found.lower == pytest.approx(exact, rel=3e-9)
+            assert found.upper == pytest.approx(exact, rel=3e-9)
+    assert real_orders.log_moment(ratio, order) is not None
+
+
+@settings(max_examples=40)
+@given(
+    st.floats(-6.0, 3.0).map(lambda x: 10.0**x),
+    st.floats(0.0, 9.0).map(lambda x: int(10.0**x)),
+    st.integers(2, 120),
+    st.floats(0.001, 1.0),
+    st.booleans(),
+    st.floats(0.01, 0.99),
+)
+def test_forms_of_real_orders_agree(
+    h: float, n: int, order: int, rate: float, drawn: bool, further: float
+) -> None:
+    ratio = LognormalMean(h, n, share=rate) if drawn else LognormalMean(h, n, thin=rate)
+    exact = float(log1p_exp(ratio.log_excess_moments(order))[order])
+    for form in FORMS[1:]:  # the series is the integer one
+        found = form(ratio, float(order))
+        if found is not None:
+            assert found.lower == pytest.approx(exact, rel=1e-9)
+            assert found.upper == pytest.approx(found.lower, rel=3e-9)
+    between = [found for form in FORMS if (found := form(ratio, order + further)) is not None]
+    assert between  # some form is accurate at every order up to 120
+    lower, upper = max(x.lower for x in between), min(x.upper for x in between)
+    assert lower <= upper * (1.0 + 1e-12)
+    assert upper == pytest.approx(lower, rel=3e-9)
+    unshuffled = 0.5 * (order + further) * (order + further - 1.0) * h
+    assert all(0.0 < x.lower <= unshuffled * (1.0 + 1e-9) for x in between)
+
+
+@pytest.mark.parametrize("order", [1.001, 1.3, 2.5])
+@pytest.mark.parametrize("h", [10.0, 50.0, 100.0])
+def test_little_noise_and_few_reports(h: float, order: float) -> None:
+    """All but nothing of the divergence of one report is left, or all but the factor n."""
+    found = real_orders.log_moment(LognormalMean(h, 2), order)
     assert found is not None
-    exact = excess_by_integration(order, h, n, thin, share)
-    assert found.lower == pytest.approx(exact, rel=3e-9)
-    assert found.upper == pytest.approx(exact, rel=3e-9)
+    one = 0.5 * order * (order - 1.0) * h
+    assert one - (order - 1.0) * math.log(2.0) <= found.upper
+    assert found.lower <= min(one, one + math.log1p(2.0 ** (order - 1.0) * math.exp(-one)))
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "n", "order"),
+    [
+        (CheckIn(Gaussian(0.6197, 1.0), 0.1), 5, 58.8),
+        (Subsampled(Gaussian(1.0582, 1.0), 25), 50, 50.4),
+        (Gaussian(0.5681, 1.0), 10**4, 50.3),
+        (CheckIn(Gaussian(0.856, 1.0), 0.1), 10**4, 1.083),
+        (CheckIn(Gaussian(5.0, 1.0), 0.1), 60_000, 551.5),
+    ],
+)
+def test_real_orders_to_nine_digits_where_one_report_may_decide(
+    randomizer: Randomizer, n: int, order: float
+) -> None:
+    found = gaussian_pair("", randomizer, n).forward(order)
+    assert found.upper == pytest.approx(found.lower, rel=2e-9)
+
+
+def test_between_two_orders_convexity_decides_where_no_form_is_accurate() -> None:
+    ratio = GaussianPair(Gaussian(0.023**-0.5, 1.0), 26_454, check_in=0.107).ratio
+    assert real_orders.log_moment(ratio, 1262.85) is None
+    low, high = _between(ratio, 1262.85)
+    table = [_between(ratio, 1262.85 + k * 1e-3) for k in (-1, 1)]
+    assert low <= high <= low * 1.001
+    assert table[0][0] <= high
+    assert low <= table[1][1]
 
 
 @pytest.mark.parametrize("h", [1e-8, 0.01, 1.0, 100.0])

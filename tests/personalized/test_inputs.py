@@ -156,10 +156,18 @@ def test_amplified_only_where_something_is(one: Family, question: dict[str, floa
     assert crowd.guarantees(**question).classes[0].applies == "amplified"
 
 
-def test_too_many_visible_budgets_are_said_to_get_nothing() -> None:
+def test_very_many_visible_budgets_count_on_the_rarest() -> None:
     many = np.linspace(0.5, 2.0, 1500)
     answer = Personalized(KRRFamily(4), many, budgets_visible=True).guarantees(epsilon=0.1)
-    assert "nobody is counted" in answer.warning
+    assert "its rarest budget" in answer.warning
     assert {each.applies for each in answer.classes} == {"own budget"}
     few = Personalized(KRRFamily(4), many[:10], budgets_visible=True)
-    assert "nobody is counted" not in few.warning
+    assert "its rarest budget" not in few.warning
+    common = {eps: 300 + 40 * (k % 2) for k, eps in enumerate(many.tolist())}
+    crowded = Personalized(KRRFamily(4), common, budgets_visible=True, colluders=50)
+    for each in crowded.guarantees(delta=1e-5).classes:
+        assert each.applies == "amplified"
+        alone = Personalized(KRRFamily(4), {each.eps0: 250}, budgets_visible=True)
+        own = alone.guarantees(delta=1e-5).classes[0].interval
+        assert each.interval.upper == pytest.approx(own.upper, rel=1e-3)
+        assert each.interval.lower <= each.interval.upper

@@ -23,7 +23,7 @@ from shuffledp.curves.losses import Ends, Samples, stated_losses
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import Array
-from shuffledp.numerics.composed_losses import Losses, composed_delta, revealing
+from shuffledp.numerics.composed_losses import Losses, composed_delta, enumerable, revealing
 from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
 from shuffledp.randomizers import LDP, Randomizer, Repeated
 
@@ -183,10 +183,11 @@ def _profile(
 ) -> Callable[[float, float], Enclosure]:
     """Rare large losses are set aside first, as far as that cannot be seen in the result."""
     count, limit = sum(k for _, k in losses), GDPCurve(_deviation(losses))
+    listed = enumerable(losses)
 
     @lru_cache(maxsize=256)
     def profile(epsilon: float, width: float) -> Enclosure:
-        about = limit.delta(epsilon) if limit.mu > 0.0 else 0.0
+        about = limit.delta(epsilon) if limit.mu > 0.0 and not listed else 0.0
         for spare in (1e-2 * _width(width) * about / count, 0.0):
             parts = [(x.without_tail(spare, upper), k) for x, k in losses]
             found = composed_delta(parts, epsilon, _width(width))

@@ -22,7 +22,7 @@ from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.few_reports import call, put, reachable
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
-from shuffledp.numerics.real_orders import excess
+from shuffledp.numerics.real_orders import log_moment
 from shuffledp.randomizers import CheckIn, Gaussian, Randomizer, Repeated, Scene, Subsampled
 from shuffledp.randomizers.outcomes import Outcomes
 
@@ -140,16 +140,19 @@ def _between(ratio: LognormalMean, order: float) -> tuple[float, float]:
     top = 0.5 * order * ratio.h
     if ratio.count == 1 and ratio.thin == ratio.share == 1.0:
         return top, top
-    found = excess(ratio, order)
+    found = log_moment(ratio, order)
     if found is not None:
-        low, high = (math.log1p(x) / (order - 1.0) for x in (found.lower, found.upper))
+        low, high = found.lower / (order - 1.0), found.upper / (order - 1.0)
         return min(low, top), min(high, top)
-    # (order - 1) D is convex in the order, D rises with it
+    # (order - 1) D is convex in the order: below its chord, above the chords beside it prolonged
     below = math.floor(order)
-    table = _forward(ratio, _rounded_up(below + 1))
     share = order - below
-    chord = (1.0 - share) * (below - 1.0) * table[below] + share * below * table[below + 1]
-    return float(table[below]), min(float(chord) / (order - 1.0), top)
+    around = slice(below - 1, below + 3)
+    table = _forward(ratio, _rounded_up(below + 2))
+    first, left, right, last = np.arange(below - 2.0, below + 2.0) * table[around]
+    chord = (1.0 - share) * left + share * right
+    under = max(left + share * (left - first), right - (1.0 - share) * (last - right))
+    return float(under) / (order - 1.0), min(float(chord) / (order - 1.0), top)
 
 
 @lru_cache(maxsize=256)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ _GAUSS_CUT = 7.0
 _SKIP_LOG = 45.0
 _MAX_EXPONENT = 600.0
 _MAX_FREQUENCIES = 1 << 17
-_MAX_ENUMERATED = 20_000
+_MAX_ENUMERATED = 100_000
 _BLOCK = 1 << 14
 _TRIES = 5
 
@@ -46,16 +47,17 @@ class Losses:
         """ln E[e^(theta L)] under the second law and a bound on its error."""
         x = theta * self.values
         moved = self.masses * np.expm1(x)
-        tilted = self.masses * np.exp(x)
         drift = math.fsum([*moved.tolist(), *self.masses.tolist(), -1.0])
-        bend = 3.0 * U * float(np.abs(x) @ tilted)
         if drift > -0.5:
             value = math.log1p(drift)
+            bend = 3.0 * U * float(np.abs(x) @ (self.masses * np.exp(x)))
             slack = (12.0 * U * float(np.abs(moved).sum()) + bend + U) / (1.0 + drift)
         else:
-            total = math.fsum(tilted.tolist())
-            value = math.log(total)
-            slack = 12.0 * U + bend / total
+            top = float(x.max())
+            shifted = self.masses * np.exp(x - top)
+            total = math.fsum(shifted.tolist())
+            value = top + math.log(total)
+            slack = 12.0 * U + 3.0 * U * float((np.abs(x) + abs(top)) @ shifted) / total
         return value, 1.01 * slack + 16.0 * U * abs(value)
 
     def without_tail(self, spare: float, upper: bool) -> Losses:
@@ -107,32 +109,25 @@ def _finite_part(
     top = math.fsum(count * float(part.values[-1]) for part, count in rounds)
     if top <= epsilon:
         return Enclosure(0.0, 0.0)
-    sizes = [math.comb(count + part.values.size - 1, count) for part, count in rounds]
     with np.errstate(under="ignore"):
-        if math.prod(sizes) <= _MAX_ENUMERATED:
+        if enumerable(rounds):
             return _enumerated(rounds, epsilon)
         return _Tilted(rounds, epsilon).enclose(width, known)
 
 
+def enumerable(rounds: Rounds) -> bool:
+    """Whether every combination of losses can be listed."""
+    return (
+        math.prod(math.comb(count + part.values.size - 1, count) for part, count in rounds)
+        <= _MAX_ENUMERATED
+    )
+
+
 def _enumerated(rounds: list[tuple[Losses, int]], epsilon: float) -> Enclosure:
     """Every combination of losses."""
-    sums, log_masses, error = np.zeros(1), np.zeros(1), 0.0
-    blur = 0.0
-    for part, count in rounds:
-        counts = _multisets(part.values.size, count)
-        weights = np.log(part.masses)
-        sizes = np.array([math.lgamma(j + 1.0) for j in range(count + 1)])
-        log_mass = sizes[count] - sizes[counts].sum(axis=1) + counts @ weights
-        sums = np.add.outer(sums, counts @ part.values).ravel()
-        log_masses = np.add.outer(log_masses, log_mass).ravel()
-        terms = part.values.size + 8.0
-        blur += terms * 2.0 * U * count * float(np.abs(part.values).max())
-        error += (
-            16.0 * terms * U * (8.0 + 2.0 * sizes[count] + count * float(np.abs(weights).max()))
-        )
+    sums, mass, blur, error = _combinations(tuple(rounds))
     error += 64.0 * U * (8.0 + float(np.abs(sums).max(initial=0.0)) + epsilon)
     excess = sums - epsilon
-    mass = np.exp(log_masses + sums)
 
     def total(shift: float) -> float:
         return math.fsum((mass * -np.expm1(-np.maximum(excess + shift, 0.0))).tolist())
@@ -140,6 +135,43 @@ def _enumerated(rounds: list[tuple[Losses, int]], epsilon: float) -> Enclosure:
     return Enclosure(
         total(-blur) * math.exp(-error - blur), total(blur) * math.exp(error + blur) + 1e-299
     )
+
+
+@lru_cache(maxsize=16)
+def _combinations(rounds: tuple[tuple[Losses, int], ...]) -> tuple[Array, Array, float, float]:
+    """Sums of losses, their first masses, and the errors of the sums and of ln of the masses."""
+    sums, log_masses, blur, error = np.zeros(1), np.zeros(1), 0.0, 0.0
+    for part, count in rounds:
+        weights = np.log(part.masses)
+        choices, each, log_mass = _draws(part.values, weights, count)
+        sums = np.add.outer(sums, each).ravel()
+        log_masses = np.add.outer(log_masses, log_mass).ravel()
+        terms = choices + 8.0
+        blur += terms * 2.0 * U * count * float(np.abs(part.values).max())
+        size = 8.0 + 2.0 * math.lgamma(count + 1.0) + count * float(np.abs(weights).max())
+        error += 16.0 * terms * U * size
+    return sums, np.exp(log_masses + sums), blur, error
+
+
+def _draws(values: Array, weights: Array, count: int) -> tuple[int, Array, Array]:
+    """How many terms a sum has; sums of ``count`` values in any order, and ln of their masses."""
+    kinds = values.size
+    factorials = np.array([math.lgamma(j + 1.0) for j in range(count + 1)])
+    if count > kinds:
+        counts = _multisets(kinds, count)
+        log_mass = factorials[count] - factorials[counts].sum(axis=1) + counts @ weights
+        return kinds, counts @ values, log_mass
+    last, run = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    sums, log_mass = np.zeros(1), np.full(1, factorials[count])
+    for _ in range(count):  # one value more, not before the last
+        repeats = kinds - last
+        starts = np.repeat(np.cumsum(repeats) - repeats, repeats)
+        taken = np.arange(starts.size) - starts
+        last = np.repeat(last, repeats) + taken
+        run = np.where(taken == 0, np.repeat(run, repeats), 0) + 1
+        sums = np.repeat(sums, repeats) + values[last]
+        log_mass = np.repeat(log_mass, repeats) + weights[last] - np.log(run)
+    return count, sums, log_mass
 
 
 def _multisets(kinds: int, count: int) -> NDArray[np.int64]:

@@ -110,13 +110,7 @@ class LognormalMean:
     def _log_gap(self, x: Array) -> Array:
         """ln( E e^(-tR) - e^-t ), t = e^x."""
         t = np.exp(np.minimum(x, _LARGEST))
-        raised = self._log_raised(x + math.log(self.share / self.count))
-        per_report = np.where(
-            raised < _LARGEST,
-            np.log1p(self.thin * np.expm1(np.minimum(raised, _LARGEST))),
-            raised + math.log(self.thin),
-        )
-        gained = self.count * per_report
+        gained = self.count * self.raised_each(x)
         large = gained > 1.0
         ahead = np.where(large, gained + np.log1p(-np.exp(-np.maximum(gained, 1.0))), 0.0)
         near = log(np.expm1(np.minimum(gained, 1.0)))
@@ -126,6 +120,15 @@ class LognormalMean:
         if np.any(steep):
             found[steep] = self._log_transform(x[steep])
         return found
+
+    def raised_each(self, x: Array) -> Array:
+        """ln E e^(-t(Y-1)/count) >= 0, t = e^x, to full relative accuracy."""
+        raised = self._log_raised(x + math.log(self.share / self.count))
+        return np.where(
+            raised < _LARGEST,
+            np.log1p(self.thin * np.expm1(np.minimum(raised, _LARGEST))),
+            raised + math.log(self.thin),
+        )
 
     def _log_transform(self, x: Array) -> Array:
         """ln E e^(-tR), t = e^x."""

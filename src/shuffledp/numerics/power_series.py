@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.logs import log
 
 _MOST_LOSS = 1e4
 """Largest ratio of the sum of moduli to the sum itself, per coefficient, before squaring."""
@@ -67,23 +68,19 @@ def _by_squaring(log_a: Array, n: int) -> Array:
 
 
 def log_product(log_a: Array, log_b: Array) -> Array:
-    """ln of the coefficients of a product of two series, as many as given."""
-    size = len(log_a)
-    result = np.full(size, -np.inf)
+    """ln of the coefficients of a product of two series, as many as given along the last axis."""
+    size = log_a.shape[-1]
+    result = np.full(log_a.shape, -np.inf)
     for j in range(size):
         if log_a is log_b:  # each pair once
             half = (j + 1) // 2
-            terms = log_a[:half] + log_a[j : j - half : -1]
-            middle = 2.0 * log_a[j // 2] if j % 2 == 0 else -math.inf
+            terms = log_a[..., :half] + log_a[..., j : j - half : -1] + math.log(2.0)
+            if j % 2 == 0:
+                terms = np.concatenate([terms, 2.0 * log_a[..., j // 2, None]], axis=-1)
         else:
-            terms, middle = log_a[: j + 1] + log_b[j::-1], -math.inf
-        peak = max(float(terms.max(initial=-math.inf)), middle)
-        if peak == -math.inf:
-            continue
-        total = float(np.exp(terms - peak).sum())
-        if log_a is log_b:
-            total = 2.0 * total + math.exp(middle - peak)
-        result[j] = peak + math.log(total)
+            terms = log_a[..., : j + 1] + log_b[..., j::-1]
+        peak = np.maximum(terms.max(axis=-1), -1e300)  # all terms may be zero
+        result[..., j] = peak + log(np.exp(terms - peak[..., None]).sum(axis=-1))
     return result
 
 

@@ -44,8 +44,8 @@ VISIBLE = (
     " equal budget hide each other."
 )
 MANY = (
-    f" More than {_MOST_VISIBLE:,} distinct visible budgets are taken together in ranges, and in a range"
-    " of several budgets nobody is counted as hiding anybody: report coarser budgets."
+    f" More than {_MOST_VISIBLE:,} distinct visible budgets are taken together in ranges, and everybody in a"
+    " range is counted as hidden only by as many users as its rarest budget has: report coarser budgets."
 )
 HIDDEN = (
     "Assumed: nothing but the report itself leaves the device. If the budget (or anything derived"
@@ -242,11 +242,13 @@ class Personalized:
     def _weights(self, reference: float, low: int, high: int) -> tuple[Array, NDArray[np.int64]]:
         """gamma_i of the others still there, rounded down.
 
-        Nobody is counted where budgets are visible and the class holds more than one.
+        Where visible budgets are taken together, the crowd of the rarest at the largest of them.
         """
-        if self.budgets_visible and low < high:
-            return np.zeros(1), np.zeros(1, dtype=np.int64)
         weak, strong = float(self._strengths[low]), float(self._strengths[high])
+        if self.budgets_visible and low < high:
+            rarest = self._counts[low : high + 1].min(keepdims=True).astype(np.int64) - 1
+            gammas = self.family.weights(reference, np.array([strong]), strong, strong)
+            return gammas, _without(gammas, rarest, self.gone)
         if self._fine and not self.budgets_visible:
             starts = np.array([a for a, _ in self._fine])
             ends = np.array([b for _, b in self._fine])
@@ -268,7 +270,7 @@ class Personalized:
         self, low: int, high: int, weak: float, strong: float, quantity: str, given: float
     ) -> ProfileCurve:
         """The curve of the most promising reference."""
-        crowd = self._strengths if not self.budgets_visible else self._strengths[low : high + 1]
+        crowd = self._strengths if not self.budgets_visible else self._strengths[high : high + 1]
         ranked = []
         for reference in self.family.references(strong, crowd):
             gammas, counts = self._weights(reference, low, high)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shuffledp.errors import ParameterError
 from shuffledp.randomizers.outcomes import Outcomes
 
 
@@ -31,6 +32,8 @@ class Randomizer(ABC):
     """
 
     pair_argument: ClassVar[str] = ""
+    layer: ClassVar[int] = 0
+    """0 for one user's report, 1 for a draw of users, 2 for many rounds: each wraps lower ones only."""
     eps0: float
     """Pure local privacy budget, infinite if there is none."""
 
@@ -51,3 +54,12 @@ class Randomizer(ABC):
     @abstractmethod
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
         """Concrete data sets. ``points`` of the domain, if it has one, replace the usual values."""
+
+
+def wrapped(randomizer: Randomizer, below: int, example: str) -> None:
+    """Check what is to be wrapped: a randomizer of a layer lower than ``below``."""
+    if not isinstance(randomizer, Randomizer):
+        raise ParameterError("randomizer", f"a randomizer such as {example}", randomizer)
+    if randomizer.layer >= below:
+        condition = "wrapped in the order Repeated(Subsampled(CheckIn(report)))"
+        raise ParameterError("randomizer", condition, str(randomizer))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from shuffledp import checks
 from shuffledp.errors import ParameterError
-from shuffledp.randomizers.base import Randomizer, Scene
+from shuffledp.randomizers.base import Randomizer, Scene, wrapped
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,7 @@ class CheckIn(Randomizer):
     rate: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.randomizer, Randomizer):
-            raise ParameterError(
-                "randomizer", "a randomizer such as KRR(k=16, eps0=2.0)", self.randomizer
-            )
+        wrapped(self.randomizer, 1, "KRR(k=16, eps0=2.0)")
         rate = checks.unit("rate", self.rate)
         if rate == 0.0:
             raise ParameterError("rate", "a number in (0, 1]", self.rate)

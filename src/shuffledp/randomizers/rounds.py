@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shuffledp import checks
-from shuffledp.errors import ConversionError, ParameterError
-from shuffledp.randomizers.base import Randomizer, Scene
+from shuffledp.errors import ConversionError
+from shuffledp.randomizers.base import Randomizer, Scene, wrapped
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,7 @@ class _Wrapper(Randomizer):
     randomizer: Randomizer
 
     def __post_init__(self) -> None:
-        if not isinstance(self.randomizer, Randomizer):
-            raise ParameterError(
-                "randomizer", "a randomizer such as Gaussian(sigma=5.0)", self.randomizer
-            )
+        wrapped(self.randomizer, self.layer, "Gaussian(sigma=5.0)")
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
@@ -49,6 +46,7 @@ class Subsampled(_Wrapper):
     """
 
     m: int
+    layer = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,11 +61,14 @@ class Repeated(_Wrapper):
     """The same users report in each of ``rounds`` rounds, adaptively, with fresh randomness."""
 
     rounds: int
+    layer = 2
+
+    @property
+    def eps0(self) -> float:  # type: ignore[override]
+        return self.rounds * self.randomizer.pure
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.randomizer, Repeated):
-            raise ParameterError("randomizer", "not repeated already", str(self.randomizer))
         object.__setattr__(self, "rounds", checks.count("rounds", self.rounds))
 
     def __str__(self) -> str:
