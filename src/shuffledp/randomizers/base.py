@@ -31,6 +31,8 @@ class Randomizer(ABC):
     """
 
     pair_argument: ClassVar[str] = ""
+    resolution: float = 0.0
+    """Relative width of delta below which it takes too long to compute."""
     eps0: float
     """Pure local privacy budget, infinite if there is none."""
 
