@@ -228,3 +228,10 @@ def test_a_local_delta_is_never_forgotten():
     assert (drawn**10).delta(20.0).upper >= 0.99e-6
     assert math.isinf(Rounds([drawn]).pure)
     assert Rounds([(GENERIC, 3), Stated(0.5)]).pure == pytest.approx(3.5)
+
+
+def test_many_stated_guarantees() -> None:
+    """Far beyond epsilon = 200, where delta never vanishes."""
+    pure = Rounds([(Stated(1.0), 1000)]).epsilon(1e-6).upper
+    found = Rounds([(Stated(1.0, 1e-12), 1000)]).epsilon(1e-6).upper
+    assert pure < found < pure * 1.001

@@ -15,10 +15,13 @@ from shuffledp import (
     LDP,
     BudgetExceededError,
     Channel,
+    Gaussian,
     LedgerError,
     ParameterError,
     Repeated,
+    Rounds,
     Shuffled,
+    Stated,
     UnknownOutcomeError,
 )
 from shuffledp.ledger import Entry, Guarantee, Ledger
@@ -318,3 +321,26 @@ def test_a_lost_guarantee_needs_no_theorem_but_a_protocol_does(ledger: Ledger) -
     loss = ledger.balance("users").lost.to_dict()
     assert (loss["status"], loss["direction"]) == ("PROVEN", "UPPER")
     assert ledger.remaining("users", Shuffled(LDP(eps0=50.0), n=2)) == 0
+
+
+def test_stated_guarantees_and_protocols_compose_together(ledger: Ledger) -> None:
+    protocol = Shuffled(LDP(1.0), n=100_000)
+    ledger.create("users", "5", "1e-6")
+    alone = ledger.spend("users", protocol, rounds=10).lost
+    both = ledger.spend("users", Guarantee("0.01", "1e-12"), rounds=200).lost
+    together = Rounds([(protocol, 10), (Stated(0.01, 1e-12), 200)]).guaranteed(delta=1e-6)
+    assert float(both.epsilon) == pytest.approx(together.value, rel=1e-9)
+    assert both.epsilon < alone.epsilon + 2
+    assert not both.adaptive
+
+
+def test_without_delta_pure_budgets_add_up(ledger: Ledger) -> None:
+    ledger.create("users", "1", "0")
+    assert float(ledger.spend("users", Shuffled(LDP(0.1), 1000), rounds=2).lost.epsilon) == (
+        pytest.approx(0.2, rel=1e-12)
+    )
+    ledger.spend("users", Guarantee("0.3"))
+    with pytest.raises(BudgetExceededError):
+        ledger.spend("users", Shuffled(LDP(0.6), 1000))
+    with pytest.raises(BudgetExceededError, match="nothing is left"):
+        ledger.spend("users", Shuffled(Gaussian(9.0), 1000))

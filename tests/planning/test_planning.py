@@ -55,7 +55,10 @@ def _simulated_mean(machine: Device, n: int, repeats: int) -> float:
         reports = machine.encode(np.full(n * repeats, value), STREAM)
         means = decoder.decode(reports[:, -1]).reshape(repeats, n).mean(axis=1)
         return math.sqrt(float(np.mean((means - value) ** 2)))
-    reports = machine.encode(np.full((n * repeats, machine.dimensions), value), STREAM)  # type: ignore[attr-defined]
+    share, high, low, _ = decoder.hardest_users(1.0 / machine.dimensions)  # type: ignore[attr-defined]
+    users = np.where(np.arange(n * repeats) % n < round(share * n), high, low)
+    value = float(users[:n].mean())
+    reports = machine.encode(np.tile(users[:, None], (1, machine.dimensions)), STREAM)  # type: ignore[attr-defined]
     mine = np.where(reports[:, 0] == 0, decoder.decode(reports[:, -1]) - value, 0.0)
     number = (reports[:, 0] == 0).reshape(repeats, n).sum(axis=1)
     errors = mine.reshape(repeats, n).sum(axis=1) / number

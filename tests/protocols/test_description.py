@@ -61,7 +61,7 @@ def test_every_mechanism(tmp_path: Path) -> None:
             CheckIn(randomizer, 0.1),
             Subsampled(randomizer, 30),
             Repeated(CheckIn(randomizer, 1.0 / 3.0), 1000),
-            CheckIn(Repeated(randomizer, 3), 0.5),
+            Repeated(Subsampled(CheckIn(randomizer, 0.5), 7), 3),
         ):
             protocol = Shuffled(wrapped, n=100)
             restored = _round_trip(protocol)

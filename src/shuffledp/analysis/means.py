@@ -112,6 +112,27 @@ class Decoder:
         """Largest variance over all values."""
         return max(self.variance(i / 4.0) for i in range(5))
 
+    def hardest_users(self, asked: float) -> tuple[float, float, float, float]:
+        """The largest variance per report if a share ``asked`` of the users reports, by chance.
+
+        Noise, and the spread of the values as far as it is not asked of everyone. It is attained by
+        a share of users at one value and the rest at another: share, the two values, the variance.
+        """
+        grid, chance = [i / 8.0 for i in range(9)], 1.0 - asked
+        squares = {v: self.variance(v) + chance * v * v for v in grid}
+
+        def spread(low: float, high: float) -> tuple[float, float, float, float]:
+            gap = high - low  # quadratic in the share of the users at ``high``
+            rise = squares[high] - squares[low] - 2.0 * chance * low * gap
+            curve = 2.0 * chance * gap * gap
+            share = min(max(rise / curve, 0.0), 1.0) if curve else float(rise > 0.0)
+            mean = low + share * gap
+            second = (1.0 - share) * squares[low] + share * squares[high]
+            return share, high, low, second - chance * mean * mean
+
+        pairs = ((low, high) for low in grid for high in grid if low < high)
+        return max((spread(low, high) for low, high in pairs), key=lambda found: found[3])
+
 
 def _squares(count: float) -> float:
     """0^2 + 1^2 + ... + (count - 1)^2."""

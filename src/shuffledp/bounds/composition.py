@@ -17,7 +17,7 @@ import numpy as np
 from shuffledp.bounds.candidates import candidates
 from shuffledp.bounds.laws import WorstDataset
 from shuffledp.bounds.shuffle_gaussian import is_gaussian
-from shuffledp.bounds.theorem import Bound, Subject, Theorem, bound, get_bound
+from shuffledp.bounds.theorem import Bound, Refutation, Subject, Theorem, bound, get_bound
 from shuffledp.curves import Curve, GDPCurve, ProfileCurve, RenyiCurve
 from shuffledp.curves.losses import Ends, Samples, stated_losses
 from shuffledp.errors import ConversionError, RegimeError
@@ -80,6 +80,7 @@ def composed_upper(rounds: Sequence[AnyRound]) -> ProfileCurve:
         guess=_guess(losses),
         exact_renyi=lambda order: sum(r.count * _renyi(_one(r), order) for r in rounds),
         converted=composed_renyi(rounds) if math.isfinite(top) else None,
+        far=max(200.0, 1.01 * sum(k * float(x.values.max(initial=0.0)) for x, k in losses)),
     )
 
 
@@ -411,9 +412,16 @@ def composition_strong(randomizer: Randomizer, n: int) -> Curve:
         citation="Chen, Cao, Ge 2024 (ICASSP), Theorem 3; Dong, Roth, Su 2022, Corollary 3.3",
         statement="mu-GDP over T rounds with mu^2 = 4 T e^eps0 / (n-1), as n grows",
         validity="several rounds of pure eps0-LDP reports, n >= 2; no error term",
-        status=Status.HEURISTIC,
-        direction=Direction.ESTIMATE,
-        note="composes chen-2024-gdp, which is refuted as a bound for finite n",
+        status=Status.REFUTED,
+        direction=Direction.UPPER,
+        refutation=Refutation(
+            dataset="3-RR in every round, all other users on the third symbol, the victim on the first or second",
+            witness="composition-dataset",
+            parameters={"eps0": 7.0, "n": 10_000.0, "rounds": 5.0, "order": 3.0},
+            claimed=3.29,
+            leaked=12.24,
+        ),
+        note="composes chen-2024-gdp, which holds for no finite n",
     ),
     about=Subject.LAW,
 )

@@ -116,8 +116,6 @@ def randomizer(
 ) -> Randomizer:
     """The randomizer the options describe."""
     built = build(mechanism, given)
-    if check_in is not None and drawn is not None:
-        raise ParameterError("drawn", "left out with --check-in", drawn)
     if check_in is not None:
         built = CheckIn(built, check_in)
     if drawn is not None:
@@ -136,7 +134,8 @@ def protocol(
 
 def settings(deployment: Shuffled) -> dict[str, Any]:
     """What was asked about, for JSON output."""
-    eps0 = deployment.randomizer.eps0
+    whole = deployment.randomizer
+    eps0 = (whole.randomizer if isinstance(whole, Repeated) else whole).eps0
     return {
         "n": deployment.n,
         "crowd": deployment.crowd,

@@ -18,8 +18,6 @@ from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.enclosure import COARSE, FINE, QUICK, SEARCH, Enclosure
 from shuffledp.numerics.search import invert_decreasing
 
-_FAR = 200.0
-"""Where searches end if delta never vanishes."""
 _SKETCHED = 1e-6
 """Where delta ends in a picture of a trade-off function."""
 _STEEPEST = 1e3
@@ -43,6 +41,8 @@ class ProfileCurve(Curve):
     exact_renyi: Callable[[float], float] | None = None
     guess: Callable[[float], float] | None = None
     many: Callable[[list[float]], tuple[Array, Array]] | None = None
+    far: float = 200.0
+    """Where searches end if delta never vanishes."""
     kind: ClassVar[str] = "profile"
 
     def enclose(self, epsilon: float, width: float = FINE) -> Enclosure:
@@ -76,13 +76,13 @@ class ProfileCurve(Curve):
 
     def enclose_epsilon(self, delta: float, width: float = SEARCH) -> Enclosure:
         """Enclosure of the pair's own epsilon(delta); only the lower end is sought for LOWER curves."""
-        end = min(self.top, _FAR) if math.isinf(self.top) else self.top
+        end = min(self.top, self.far) if math.isinf(self.top) else self.top
         if math.isinf(self.top):
             last = self.enclose(end, width)
             if self.direction is Direction.LOWER and last.lower >= delta:
                 return Enclosure(end, math.inf)
             if last.upper > delta:
-                raise ConversionError(f"No epsilon up to {_FAR:g} reaches delta = {delta:g}.")
+                raise ConversionError(f"No epsilon up to {self.far:g} reaches delta = {delta:g}.")
         return invert_decreasing(
             lambda x: self.enclose(x, width),
             lambda x: self.enclose(x, QUICK),
@@ -107,7 +107,7 @@ class ProfileCurve(Curve):
         reverse = self.reverse or self.forward
         if math.isinf(self.top) and self.direction is Direction.LOWER and alpha < 1e-20:
             return max(1.0 - alpha - self.enclose(_STEEPEST).lower, 0.0)
-        end = min(self.top, _FAR) if math.isinf(self.top) else self.top
+        end = min(self.top, self.far) if math.isinf(self.top) else self.top
         values = [tradeoff_from_profile(reverse, self.forward, alpha, end)]
         if self.reverse is not None:
             values.append(tradeoff_from_profile(self.forward, reverse, alpha, end))

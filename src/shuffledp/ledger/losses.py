@@ -9,7 +9,7 @@ where a round left out is a round that says nothing. ``Loss.adaptive`` says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -18,9 +18,9 @@ from typing import Any
 
 from shuffledp.errors import BudgetExceededError, LedgerError, ShuffleDPError
 from shuffledp.labels import Status
-from shuffledp.ledger.amounts import decimal_above, float_below
+from shuffledp.ledger.amounts import decimal_above, float_above, float_below
 from shuffledp.ledger.entries import Entry, Guarantee
-from shuffledp.protocols import Rounds, Shuffled
+from shuffledp.protocols import Rounds, Shuffled, Stated
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ def composed(entries: Iterable[Entry], delta: Decimal) -> Loss:
 
 @lru_cache(maxsize=1024)
 def _composed(entries: tuple[Entry, ...], delta: Decimal) -> Loss:
-    """Stated guarantees add up exactly (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006); protocols
-    compose at the delta these leave."""
+    """Stated guarantees add up exactly (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006). Protocols
+    compose at the delta these leave, or together with them: the better."""
     stated = [(each.what, each.rounds) for each in entries if isinstance(each.what, Guarantee)]
     protocols = [(each.what, each.rounds) for each in entries if isinstance(each.what, Shuffled)]
     epsilon = sum((Fraction(what.epsilon) * rounds for what, rounds in stated), Fraction(0))
@@ -67,19 +67,33 @@ def _composed(entries: tuple[Entry, ...], delta: Decimal) -> Loss:
         raise BudgetExceededError(f"The stated deltas add up to more than the total, {delta}.")
     if not protocols:
         return Loss(decimal_above(epsilon), "basic-composition") if stated else NOTHING
-    if left == 0:
+    pure = Rounds(protocols).pure
+    if left == 0 and math.isinf(pure):
         raise BudgetExceededError(
             f"Of the total delta, {delta}, nothing is left for shuffled protocols."
         )
-    bound, theorem = _protocols(protocols, float_below(left))
-    return Loss(decimal_above(epsilon + Fraction(bound)), theorem, adaptive=len(entries) == 1)
+    if left == 0:
+        return Loss(decimal_above(epsilon + Fraction(pure)), "basic-composition")
+    bound, theorem = _together(protocols, left)
+    if stated:
+        said = [(Stated(*map(_above, (what.epsilon, what.delta))), n) for what, n in stated]
+        tight, tight_theorem = _together([*protocols, *said], Fraction(delta))
+        if tight < epsilon + bound:
+            return Loss(decimal_above(tight), tight_theorem, adaptive=False)
+    return Loss(decimal_above(epsilon + bound), theorem, adaptive=len(entries) == 1)
 
 
-def _protocols(protocols: list[tuple[Shuffled, int]], delta: float) -> tuple[Fraction, str]:
+def _above(number: Any) -> float:
+    return float_above(Fraction(number))
+
+
+def _together(
+    rounds: Sequence[tuple[Shuffled | Stated, int]], delta: Fraction
+) -> tuple[Fraction, str]:
     try:
-        found = Rounds(protocols).guaranteed(delta=delta)
+        found = Rounds(rounds).guaranteed(delta=float_below(delta))
     except ShuffleDPError as error:
         raise LedgerError(f"The loss of these rounds cannot be computed: {error}") from error
     if found.status is not Status.PROVEN or not math.isfinite(found.value):
-        raise LedgerError(f"No finite bound is proven for {Rounds(protocols)}.")
+        raise LedgerError(f"No finite bound is proven for {Rounds(rounds)}.")
     return Fraction(found.value), found.theorem

@@ -13,6 +13,7 @@ _FLOOR = -745.0
 _QUICK_TOLERANCE = 1e-3
 _FAR_BELOW = -30.0
 _SETTLED = 1e-7
+_WIDE = 1e-4
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
@@ -60,7 +61,21 @@ def invert_decreasing(
     if lower_only:
         return Enclosure(lower, top)
     peak = _push(lambda v: exact(at(v)).upper <= target, v, step, end)
-    return Enclosure(lower, at(peak) if math.isfinite(peak) else top)
+    return _bisected(exact, target, lower, at(peak) if math.isfinite(peak) else top)
+
+
+def _bisected(f: Function, target: float, lower: float, upper: float) -> Enclosure:
+    """The root's enclosure, halved while f tells on which side the root lies: plateaus mislead secants."""
+    while upper - lower > _WIDE * upper:
+        middle = 0.5 * (lower + upper)
+        value = f(middle)
+        if value.upper <= target:
+            upper = middle
+        elif value.lower >= target:
+            lower = middle
+        else:
+            break
+    return Enclosure(lower, upper)
 
 
 def peak(f: Callable[[float], float], low: float, high: float) -> float:

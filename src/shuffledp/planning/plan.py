@@ -103,7 +103,7 @@ def _shuffled(task: Task, target: Target, name: str) -> Choice:
 
 def _local(task: Task, target: Target, name: str) -> Choice:
     """No shuffler: the local budget is all there is."""
-    found = device(task.randomizers()[name](target.epsilon / target.rounds))
+    found = device(task.randomizers()[name](target.unshuffled()))
     eps0 = found.randomizer.eps0
     error = math.sqrt(task.variance(found, target.n)) if math.isfinite(eps0) else math.inf
     return Choice(name, "nobody", eps0, error)

@@ -13,7 +13,7 @@ from shuffledp.curves import ProfileCurve
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Value
 from shuffledp.numerics.enclosure import SEARCH
-from shuffledp.protocols import Rounds, Shuffled
+from shuffledp.protocols import Rounds, Shuffled, Stated
 from shuffledp.randomizers import Randomizer
 from shuffledp.sampling import Device, device
 
@@ -46,6 +46,15 @@ class Target:
         if self.rounds == 1:
             return _guarantee(protocol, self.epsilon)
         return Rounds([(protocol, self.rounds)]).bound("composition", epsilon=self.epsilon)
+
+    def unshuffled(self) -> float:
+        """The largest pure budget of a report that needs no shuffler, all rounds together."""
+        low, high = self.epsilon / self.rounds, self.epsilon
+        while self.rounds > 1 and high - low > _PRECISION * low:
+            middle = 0.5 * (low + high)
+            found = Rounds([(Stated(middle), self.rounds)]).guaranteed(delta=self.delta)
+            low, high = (middle, high) if found.value <= self.epsilon else (low, middle)
+        return low
 
     def largest(self, build: Builder) -> tuple[float, Device]:
         """(Nearly) the largest strength that meets the target, and its device.

@@ -118,7 +118,7 @@ class Vector(Task):
     norm: float | None = None
     """Largest distance from the middle of the range, to which whole vectors are clipped."""
     name: ClassVar[str] = "vector"
-    error: ClassVar[str] = "a coordinate's mean, as a share of the range, for equal, hardest values"
+    error: ClassVar[str] = "a coordinate's mean, as a share of the range, for the hardest values"
 
     def __post_init__(self) -> None:
         checks.whole("dimensions", self.dimensions, 1)
@@ -147,7 +147,9 @@ class Vector(Task):
         if isinstance(device, GaussianVectorDevice):
             return Decoder(device).worst_variance() / n
         assert isinstance(device, CoordinateDevice)
-        return Decoder(device.inner).worst_variance() * self.dimensions / n
+        expected = n / self.dimensions  # users who report a coordinate
+        fewer = 1.0 + (1.0 - 1.0 / self.dimensions) / expected  # on average 1/number is larger
+        return Decoder(device.inner).hardest_users(1.0 / self.dimensions)[3] * fewer / expected
 
     def sensitivities(self) -> tuple[float, float]:
         return float(self.dimensions), math.sqrt(self.dimensions)

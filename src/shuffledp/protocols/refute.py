@@ -10,7 +10,7 @@ from shuffledp.bounds import get_bound
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
 from shuffledp.protocols.shuffled import QUESTIONS, Shuffled
-from shuffledp.randomizers import CheckIn, Randomizer, Scene
+from shuffledp.randomizers import CheckIn, Randomizer, Repeated, Scene
 from shuffledp.randomizers.catalogue import MECHANISMS, build
 
 _GRID = 17
@@ -92,6 +92,8 @@ def recompute(theorem_id: str) -> tuple[Value, Value]:
     randomizer = build(case.mechanism, given)
     if "check_in" in case.parameters:
         randomizer = CheckIn(randomizer, case.parameters["check_in"])
+    if "rounds" in case.parameters:
+        randomizer = Repeated(randomizer, int(case.parameters["rounds"]))
     protocol = Shuffled(randomizer, int(case.parameters["n"]))
     return protocol.bound(theorem_id, **question), protocol.bound(case.witness, **question)
 

@@ -221,7 +221,8 @@ def _draw_sweep(
     )
     axes.plot(at, [a.upper for a in answers], "o-", color=COLOURS["PROVEN"], label="guaranteed")
     axes.plot(at, [a.lower for a in answers], "o--", color=COLOURS["FIXED_PAIR"], label="leaked")
-    if not isinstance(protocols[0].randomizer, LDP) and math.isfinite(protocols[0].randomizer.eps0):
+    report = protocols[0].randomizer
+    if report.layer == 0 and not isinstance(report, LDP) and math.isfinite(report.eps0):
         generic = [p.bound("stronger-clones", **question).value for p in protocols]
         axes.plot(at, generic, ":", color="black", label="generic bound for the same eps0")
     axes.set(xlabel=label, ylabel=NAMES[answers[0].quantity], yscale="log")
