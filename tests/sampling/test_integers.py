@@ -13,7 +13,6 @@ from shuffledp import ParameterError
 from shuffledp.sampling import secure, simulation
 from shuffledp.sampling.integers import (
     bernoulli,
-    bernoulli_bits,
     discrete_gaussian,
     discrete_laplace,
     geometric,
@@ -78,28 +77,6 @@ def test_bernoulli(numerator: int, bits: int) -> None:
     drawn = bernoulli(secure(), numerator, bits, N)
     expected = {bit: q for bit, q in ((True, p), (False, 1 - p)) if q}
     assert not misfit(_counted(drawn), expected, N)
-
-
-@pytest.mark.parametrize("numerator", [1, 3 << 44, 12345678912345, (1 << 48) - 1, 255 << 40])
-def test_bernoulli_bits(numerator: int) -> None:
-    """Every bit of a byte has its probability, and pairs of bits are independent."""
-    p = numerator / 2.0**48
-    bits = np.unpackbits(bernoulli_bits(secure(), numerator, 48, N)[:, None], axis=1)
-    expected = {bit: q for bit, q in ((1, p), (0, 1 - p)) if q}
-    for place in range(8):
-        assert not misfit(_counted(bits[:, place]), expected, N)
-    pairs = Counter(map(tuple, bits[:, [2, 5]].tolist()))
-    both = {(a, b): p ** (a + b) * (1 - p) ** (2 - a - b) for a in (0, 1) for b in (0, 1)}
-    assert not misfit(pairs, both, N)
-
-
-def test_bernoulli_bits_look_at_all_bits() -> None:
-    size = 1_000_000
-    ones = np.unpackbits(bernoulli_bits(secure(), (1 << 38) + (1 << 36), 48, size)).sum()
-    seen = Counter({1: int(ones), 0: 8 * size - int(ones)})
-    p = 2.0**-10 + 2.0**-12
-    assert not misfit(seen, {1: p, 0: 1 - p}, 8 * size)
-    assert misfit(seen, {1: 2.0**-10, 0: 1 - 2.0**-10}, 8 * size)
 
 
 def test_bernoulli_looks_at_all_bits() -> None:

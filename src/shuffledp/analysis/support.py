@@ -29,7 +29,8 @@ from shuffledp.sampling.dyadic import ONE
 
 Counts = NDArray[np.int64]
 _BLOCK = 1 << 15
-_BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
+_BYTES = 1 << 21
+_FEW = 16
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,11 @@ def count_support(device: Device, reports: Reports) -> Counts:
     if isinstance(device, ResponseDevice):
         return np.bincount(reports[:, 0], minlength=device.k)
     if isinstance(device, UnaryDevice | SubsetDevice):
-        columns = [np.bincount(reports[:, j], minlength=256) for j in range(device.columns)]
-        return np.asarray((np.array(columns) @ _BYTES).ravel()[: device.k])
+        counts = np.zeros(8 * device.columns, np.int64)
+        step = max(1, _BYTES // device.columns)
+        for start in range(0, len(reports), step):
+            counts += _count_bits(reports[start : start + step])
+        return counts[: device.k]
     if isinstance(device, HadamardDevice):
         words = np.bincount(reports[:, 0], minlength=1 << device.word_bits)
         signed = _walsh(words)[hadamard_rows(device.k)]
@@ -91,6 +95,24 @@ def count_support(device: Device, reports: Reports) -> Counts:
     if isinstance(device, HashingDevice):
         return _count_hashes(device, reports)
     raise ParameterError("device", "one for users who hold one of k values", device.randomizer)
+
+
+def _count_bits(rows: NDArray[np.uint8]) -> Counts:
+    """How often each bit is set, all bits at once: three rows are added to a sum and a carry."""
+    counts = np.zeros(8 * rows.shape[1], np.int64)
+    weight = 1
+    while len(rows):
+        carries = []
+        while len(rows) > _FEW:
+            third = len(rows) // 3
+            one, two, three = rows[: 3 * third].reshape(3, third, -1)
+            both = one ^ two
+            carries.append(one & two | both & three)
+            rows = np.concatenate([both ^ three, rows[3 * third :]])
+        counts += weight * np.unpackbits(rows, axis=1).sum(axis=0, dtype=np.int64)
+        rows = np.concatenate(carries) if carries else rows[:0]
+        weight *= 2
+    return counts
 
 
 def _walsh(values: Counts) -> Counts:

@@ -21,9 +21,10 @@ from shuffledp.randomizers import (
     SubsetSelection,
     UnaryEncoding,
 )
+from shuffledp.sampling.coins import Coins
 from shuffledp.sampling.device import Device, Reports, categories, runs
 from shuffledp.sampling.dyadic import BITS, ONE, budget, exp_below, numerator_up
-from shuffledp.sampling.integers import bernoulli, bernoulli_bits, uniform
+from shuffledp.sampling.integers import bernoulli, uniform
 from shuffledp.sampling.stream import Stream
 
 
@@ -76,10 +77,6 @@ class _Bitset(_Categorical):
     def columns(self) -> int:  # type: ignore[override]
         return -(-self.k // 8)
 
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        return self.k
-
 
 @runs(UnaryEncoding)
 class UnaryDevice(_Bitset):
@@ -90,17 +87,19 @@ class UnaryDevice(_Bitset):
         assert asked.lose is not None
         self.lose = numerator_up(Fraction(asked.lose))
         self.flip = numerator_up(Fraction(asked.flip))
+        self.width = 4 * self.columns
+        self._coins = Coins(self.flip)
         keep = (ONE - self.lose) / ONE
         self.randomizer = replace(asked, keep=keep, flip=self.flip / ONE, lose=self.lose / ONE)
 
     def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
         n, columns = inputs.size, self.columns
-        out = bernoulli_bits(stream, self.flip, BITS, n * columns)
+        out = self._coins.draw(n * columns, stream)
         out[columns - 1 :: columns] &= 0xFF << (-self.k % 8) & 0xFF
         place = np.arange(0, n * columns, columns) + (inputs >> 3)
         bit = np.right_shift(128, inputs & 7).astype(np.uint8)
-        lost = bernoulli(stream, self.lose, BITS, n)
-        out[place] = np.where(lost, out[place] & ~bit, out[place] | bit)
+        kept = ~bernoulli(stream, self.lose, BITS, n)
+        out[place] = out[place] & ~bit | bit * kept
         return out
 
 
@@ -111,6 +110,7 @@ class SubsetDevice(_Bitset):
     def __init__(self, asked: SubsetSelection) -> None:
         assert asked.d is not None
         self.k, self.d = asked.k, asked.d
+        self.width = asked.k
         odds = Fraction(self.d, self.k - self.d)
         self.without = numerator_up(1 / (1 + odds * exp_below(asked.eps0)))
         ratio = (Fraction(ONE, self.without) - 1) / odds

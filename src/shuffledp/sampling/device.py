@@ -46,13 +46,13 @@ class Device(ABC):
         """One report per value (fewer where users stay silent), an integer array of 2 dimensions."""
         inputs = self._inputs(values)
         step = max(1, _BLOCK // self.width)
-        blocks = [
-            self._encode(inputs[start : start + step], stream).reshape(-1, self.columns)
-            for start in range(0, len(inputs), step)
-        ]
-        if not blocks:
-            return np.empty((0, self.columns), self.dtype)
-        return np.concatenate(blocks).astype(self.dtype, copy=False)
+        out = np.empty((len(inputs), self.columns), self.dtype)
+        filled = 0
+        for start in range(0, len(inputs), step):
+            block = self._encode(inputs[start : start + step], stream).reshape(-1, self.columns)
+            out[filled : filled + len(block)] = block
+            filled += len(block)
+        return out[:filled]
 
 
 def categories(values: ArrayLike, k: int) -> NDArray[np.int64]:

@@ -23,7 +23,6 @@ Bools = NDArray[np.bool_]
 
 _BLOCK = 1 << 16
 """Samples at a time: everything stays in the cache."""
-_DENSE = 10
 
 
 def uniform(stream: Stream, bound: int, size: int) -> NDArray[Any]:
@@ -79,32 +78,6 @@ def bernoulli(stream: Stream, numerator: int, bits: int, size: int) -> Bools:
     tail = stream.bits(ties.size, rest)
     out[ties] = tail < tail.dtype.type(low)
     return out
-
-
-def bernoulli_bits(stream: Stream, numerator: int, bits: int, size: int) -> NDArray[np.uint8]:
-    """``size`` bytes, each of their 8 size bits set with probability numerator / 2^bits.
-
-    All bits are compared with the numerator at once, one random bit after the other; the few that
-    still agree after ten (one in 1024) go on by themselves.
-    """
-    words, rest = -(-size // 8), bits - _DENSE
-    below = np.zeros(words, np.uint64)
-    ties = np.full(words, ~np.uint64(0))
-    random = stream.words(words * _DENSE).reshape(_DENSE, words)
-    for place, row in zip(range(bits - 1, rest - 1, -1), random, strict=True):
-        if numerator >> place & 1:
-            below |= ties & ~row
-            ties &= row
-        else:
-            ties &= ~row
-    tied = np.flatnonzero(ties)
-    left = ties[tied]
-    while tied.size:
-        lowest = left & -left
-        below[tied] |= lowest * bernoulli(stream, numerator & ((1 << rest) - 1), rest, tied.size)
-        left ^= lowest
-        tied, left = tied[left != 0], left[left != 0]
-    return below.view(np.uint8)[:size]
 
 
 def bernoulli_each(stream: Stream, numerators: NDArray[np.uint64], bits: int) -> Bools:
