@@ -53,7 +53,7 @@ def test_all_digits_of_the_probability_count() -> None:
     assert misfit(seen, {1: 2.0**-10, 0: 1 - 2.0**-10}, 8 * size)
 
 
-class _Script(Stream):
+class Script(Stream):
     """Hands out given bytes."""
 
     def __init__(self, script: bytes) -> None:
@@ -73,7 +73,7 @@ def test_a_draw_at_the_end_of_a_share_is_decided_by_the_last_digit(
     cell, rest = coins.sure + (place >> 368), place & ((1 << 368) - 1)
     script = cell.to_bytes(2, "little") + (rest >> 312).to_bytes(8, "little")
     script += (rest & ((1 << 312) - 1)).to_bytes(39)
-    assert coins.draw(1, _Script(script)).tolist() == [expected]
+    assert coins.draw(1, Script(script)).tolist() == [expected]
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(0, 2), (1, 1), (17, 3), (1000, 13), (12345, 2)])

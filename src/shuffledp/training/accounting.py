@@ -25,9 +25,6 @@ from shuffledp.protocols import Rounds as Composed
 from shuffledp.protocols import Shuffled
 from shuffledp.randomizers import LDP, CheckIn, Gaussian, Randomizer, Repeated
 
-_FLAW_SHARE = 1e-3
-"""Share of delta kept for the error of the noise sampler."""
-
 
 @dataclass(frozen=True)
 class Spent:
@@ -59,8 +56,6 @@ class Account(ABC):
     """epsilon(delta) as a function of the number of releases."""
 
     delta: float
-    flaw: float
-    """Total-variation error of the noise in one release."""
 
     @property
     @abstractmethod
@@ -85,7 +80,7 @@ class Account(ABC):
         if releases == 0:
             nothing = Value(0.0, Status.PROVEN, Direction.UPPER, "nothing-released")
             return Spent(0, self.delta, nothing, ())
-        return Spent(releases, self.delta, self._with_flaw(releases), self.claims(releases))
+        return Spent(releases, self.delta, self._best(releases), self.claims(releases))
 
     def most(self, budget: float, limit: int) -> int:
         """How many releases, up to ``limit``, stay within epsilon <= budget."""
@@ -93,21 +88,13 @@ class Account(ABC):
         low, high = 0, limit + 1
         while high - low > 1:
             middle = (low + high) // 2
-            fits = self._with_flaw(middle).value <= budget
+            fits = self._best(middle).value <= budget
             low, high = (middle, high) if fits else (low, middle)
         return low
 
     @cache  # noqa: B019  # an account lives as long as its run
-    def _with_flaw(self, releases: int) -> Value:
-        """The guarantee of the noise as sampled: (1 + e^epsilon) times its error comes off delta."""
-        if self.flaw == 0.0:
-            return self.guarantee(releases, self.delta)
-        value = self.guarantee(releases, self.delta * (1.0 - _FLAW_SHARE))
-        error = releases * self.flaw * (1.0 + math.exp(min(value.value, 700.0)))
-        if error <= _FLAW_SHARE * self.delta:
-            return value
-        note = f"at epsilon = {value.value:.3g} the sampled noise is too coarse for this delta"
-        return Value(math.inf, value.status, value.direction, value.theorem, note)
+    def _best(self, releases: int) -> Value:
+        return self.guarantee(releases, self.delta)
 
 
 def laplace_divergence(eps0: float, order: float) -> float:
@@ -144,7 +131,6 @@ class Epochs(Account):
     blocks: int
     unit: str
     delta: float
-    flaw: float = 0.0
 
     @property
     def protects(self) -> str:
@@ -200,7 +186,6 @@ class Rounds(Account):
     clients: int
     rate: float
     delta: float
-    flaw: float = 0.0
     tight: bool = False
 
     @property

@@ -12,7 +12,6 @@ from shuffledp import checks
 from shuffledp.training.accounting import Rounds
 from shuffledp.training.data import Array
 from shuffledp.training.gradients import Loss, cross_entropy, step
-from shuffledp.training.noise import GAUSSIAN_FLAW
 from shuffledp.training.trainer import Trainer
 
 _REPORTS_AT_ONCE = 256
@@ -67,7 +66,6 @@ class CheckInTrainer(Trainer):
             rate=self.rate,
             delta=checks.probability("delta", 1.0 / clients if delta is None else delta),
             tight=tight,
-            flaw=0.0 if simulation else clients * self.gradients.size * GAUSSIAN_FLAW,
         )
 
     @property
