@@ -148,7 +148,10 @@ BAD = {
     "null": (f"run survey.parquet --column extra {HISTOGRAM}", "row 1"),
     "null later": (f"run holes.csv --column dest {HISTOGRAM}", "row 3"),
     "unseen": (f"run survey.csv --column dest --categories ATL,BOS {HISTOGRAM}", "categories"),
-    "text": (f"run survey.csv --column dest --task mean --low 0 --high 1 {TARGET}", "numbers"),
+    "text": (
+        f"run survey.csv --column dest --task mean --low 0 --high 1 --mechanism laplace {TARGET}",
+        "numbers",
+    ),
     "no range": (f"run survey.csv --column delay --task mean {TARGET}", "--low must be given"),
     "bad range": (
         f"run survey.csv --column delay --task mean --low 2 --high 1 {TARGET}",

@@ -16,6 +16,7 @@ from shuffledp.cli import main
 from shuffledp.planning import Histogram, Mean, Plan, Target, Vector, plan
 from shuffledp.protocols import Rounds
 from shuffledp.sampling import Device, device, secure
+from shuffledp.sampling.vectors import GaussianVectorDevice
 
 STREAM = secure()
 K = 12
@@ -46,6 +47,10 @@ def _simulated_mean(machine: Device, n: int, repeats: int) -> float:
     inner = getattr(machine, "inner", machine)
     decoder = Decoder(inner)
     value = max((i / 4.0 for i in range(5)), key=decoder.variance)
+    if isinstance(machine, GaussianVectorDevice):
+        reports = machine.encode(np.full((n * repeats, 3), value), STREAM)
+        means = decoder.decode(reports[:, 0]).reshape(repeats, n).mean(axis=1)
+        return math.sqrt(float(np.mean((means - value) ** 2)))
     if inner is machine:
         reports = machine.encode(np.full(n * repeats, value), STREAM)
         means = decoder.decode(reports[:, -1]).reshape(repeats, n).mean(axis=1)
@@ -77,8 +82,13 @@ def test_every_choice_meets_the_target_nearly_exactly(plans: dict[str, Plan], ta
     made = plans[task]
     for choice in made.choices:
         assert choice.device is not None
+        if choice.eps0 is None:  # unbounded likelihood ratios take their time
+            assert choice.achieved is not None
+            assert 0.7e-6 < choice.achieved.value <= 1e-6
+            assert choice.achieved.status.value == "PROVEN"
+            continue
         found = Shuffled(choice.device.randomizer, made.target.n).delta(made.target.epsilon)
-        assert 0.97e-6 * 0.9 < found.upper <= 1e-6
+        assert 0.87e-6 < found.upper <= 1e-6
         assert found.status.value == "PROVEN"
 
 
@@ -95,8 +105,8 @@ def test_rounds_are_composed() -> None:
     """More than an equal share for each round, and never more than the target."""
     target = Target(1.0, 1e-6, 10_000, rounds=10)
     build = Histogram(K).randomizers()["krr"]
-    found = target.largest(build)
-    share = Target(0.1, 1e-7, 10_000).largest(build)
+    found = target.largest(build)[1]
+    share = Target(0.1, 1e-7, 10_000).largest(build)[1]
     assert found.randomizer.eps0 > 1.2 * share.randomizer.eps0
     together = Rounds([(Shuffled(found.randomizer, 10_000), 10)]).delta(1.0)
     assert together.upper <= 1e-6
@@ -104,7 +114,7 @@ def test_rounds_are_composed() -> None:
 
 
 def test_a_tiny_crowd_keeps_its_local_budget() -> None:
-    found = Target(0.5, 1e-9, 1).largest(Histogram(K).randomizers()["krr"])
+    found = Target(0.5, 1e-9, 1).largest(Histogram(K).randomizers()["krr"])[1]
     assert found.randomizer.eps0 == pytest.approx(0.5, rel=2e-3)
 
 

@@ -19,8 +19,9 @@ from shuffledp.sampling.categorical import (
 )
 from shuffledp.sampling.channel import ChannelDevice
 from shuffledp.sampling.checkin import CheckInDevice
-from shuffledp.sampling.numeric import CoordinateDevice, OneBitDevice, PiecewiseDevice
+from shuffledp.sampling.numeric import OneBitDevice, PiecewiseDevice
 from shuffledp.sampling.prefixes import PrefixDevice
+from shuffledp.sampling.vectors import CoordinateDevice
 
 ONE = 1 << 48
 Law = dict[tuple[int, ...], Fraction]

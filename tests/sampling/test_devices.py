@@ -14,9 +14,11 @@ from shuffledp import (
     BinaryRR,
     Channel,
     CheckIn,
+    DiscreteGaussian,
     DiscreteLaplace,
     DiscretePiecewise,
     Gaussian,
+    GaussianVector,
     HadamardResponse,
     Laplace,
     LocalHashing,
@@ -176,13 +178,42 @@ def test_numbers_are_clamped_to_their_range_and_a_clamped_report_stays_inside() 
     assert abs(float(wide.mean()) - 1024.0) < 10.0
 
 
-def test_gaussian_reports_have_the_right_moments() -> None:
-    machine = device(Gaussian(2.0, 1.0, scalar=True))
-    reports = machine.encode(np.full(200_000, 0.3), secure()).ravel() / 4.0
-    centred = reports - machine.reach / 4.0  # type: ignore[attr-defined]
-    # grid 1/4: the value 0.3 adds 0.2 * 0.8 / 16 of variance; 6 standard errors
-    assert abs(centred.mean() - 0.3) < 6 * 2.0 / math.sqrt(2e5)
-    assert abs(centred.var() - 4.01) < 6 * 4.0 * math.sqrt(2 / 2e5)
+@pytest.mark.parametrize("x", [0.0, 1.0])
+def test_gaussian_report(x: float) -> None:
+    machine = device(Gaussian(0.9, 3.0, scalar=True))
+    assert isinstance(machine.randomizer, DiscreteGaussian)
+    levels, variance = machine.randomizer.levels, machine.randomizer.variance
+    assert variance / levels**2 >= 0.3**2
+    assert variance / levels**2 == pytest.approx(0.3**2, rel=1e-3)
+    shape = {y: math.exp(-0.5 * (y - levels * x) ** 2 / variance) for y in range(-300, 400)}
+    total = math.fsum(shape.values())
+    expected = {(y,): mass / total for y, mass in shape.items()}
+    assert not misfit(_samples(Gaussian(0.9, 3.0, scalar=True), x), expected, N)
+    assert misfit(_samples(DiscreteGaussian(levels, 1.3 * variance), x), expected, N)
+
+
+def test_gaussian_vectors_are_clipped_to_their_ball() -> None:
+    """Mean and deviation of every coordinate within 6 standard errors."""
+    machine = device(GaussianVector(0.2, 0.5, dimensions=3))
+    assert machine.randomizer == Gaussian(0.2, 0.5)
+    n = 50_000
+    values = np.tile([1.0, 0.5, 0.5], (n, 1))  # half a range off the middle: a quarter is kept
+    reports = (machine.encode(values, secure()) + 0.5) * 2.0**24 * machine.step  # type: ignore[attr-defined]
+    assert np.all(np.abs(reports.mean(axis=0) - [0.25, 0.0, 0.0]) < 6 * 0.2 / math.sqrt(n))
+    assert np.all(np.abs(reports.std(axis=0) / 0.2 - 1.0) < 6 * math.sqrt(0.5 / n))
+    correlation = np.corrcoef(reports.T)[np.triu_indices(3, 1)]
+    assert np.all(np.abs(correlation) < 6 / math.sqrt(n))
+
+
+@pytest.mark.parametrize(("dimensions", "sigma"), [(1, 0.01), (3, 1.0), (1000, 40.0)])
+def test_gaussian_vectors_have_no_less_noise_than_accounted_for(
+    dimensions: int, sigma: float
+) -> None:
+    """Steps of the grid between the farthest rounded vectors, over the deviation less its smoothing."""
+    machine: Any = device(GaussianVector(sigma, 2.0, dimensions=dimensions))
+    distance = Fraction(2.0) / Fraction(machine.step) + math.isqrt(dimensions) + 1
+    deviation = Fraction(2**40) * (1 - Fraction(1, 2**40))
+    assert distance / deviation <= Fraction(2.0) / Fraction(sigma)
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,12 @@ from shuffledp.sampling.checkin import CheckInDevice
 from shuffledp.sampling.device import Reports
 from shuffledp.sampling.dyadic import ONE
 from shuffledp.sampling.numeric import (
-    CoordinateDevice,
     GaussianDevice,
     LaplaceDevice,
     OneBitDevice,
     PiecewiseDevice,
 )
+from shuffledp.sampling.vectors import DROPPED, CoordinateDevice, GaussianVectorDevice
 
 
 class Decoder:
@@ -37,7 +37,7 @@ class Decoder:
             self._piecewise(device)
         elif isinstance(device, LaplaceDevice):
             self._ratio = math.exp(-float(device.rate))
-        elif not isinstance(device, GaussianDevice):
+        elif not isinstance(device, GaussianDevice | GaussianVectorDevice):
             raise ParameterError("device", "one for users who hold a number", device.randomizer)
 
     def _piecewise(self, device: PiecewiseDevice) -> None:
@@ -57,7 +57,9 @@ class Decoder:
         if isinstance(device, PiecewiseDevice):
             return (values - self._offset) / (self._slope * device.levels)
         if isinstance(device, GaussianDevice):
-            return (values - device.reach) / device.levels
+            return values / device.levels
+        if isinstance(device, GaussianVectorDevice):
+            return 0.5 + (values + 0.5) * 2.0**DROPPED * device.step
         assert isinstance(device, LaplaceDevice)
         if device.clamped:
             # what lies beyond an end is geometric, whatever the value: its mean stands in
@@ -81,9 +83,9 @@ class Decoder:
             mean = self._offset + self._slope * start
             return (second - mean**2) / (self._slope * levels) ** 2
         if isinstance(device, GaussianDevice):
-            row = device.randomizer.matrix[round(value * device.levels)]
-            places = np.arange(row.size)
-            return float(row @ places**2 - (row @ places) ** 2) / device.levels**2
+            return float(device.variance) / device.levels**2
+        if isinstance(device, GaussianVectorDevice):
+            return device.deviation**2
         assert isinstance(device, LaplaceDevice)
         ratio = self._ratio
         free = 2.0 * ratio / (1.0 - ratio) ** 2
@@ -93,6 +95,18 @@ class Decoder:
             low, high = ratio**start, ratio ** (device.levels - start)
             free -= (low + high) / (1.0 + ratio) * ratio / (1.0 - ratio) ** 2
         return free / device.levels**2
+
+    @property
+    def noise(self) -> float | None:
+        """Variance of what device and grid add at most, if it does not depend on the value."""
+        device = self.device
+        if isinstance(device, GaussianVectorDevice):
+            return self.variance(0.0)
+        if isinstance(device, GaussianDevice) or (
+            isinstance(device, LaplaceDevice) and not device.clamped
+        ):
+            return self.variance(0.0) + 0.25 / device.levels**2
+        return None
 
     def worst_variance(self) -> float:
         """Largest variance over all values."""
@@ -108,23 +122,28 @@ class Means:
     """Mean of a number, or of each coordinate of a vector; parts are added."""
 
     def __init__(self, device: Device) -> None:
-        self._everyone = not isinstance(device, CheckInDevice)
-        inner = device.inner if isinstance(device, CheckInDevice) else device
-        self.dimensions = inner.dimensions if isinstance(inner, CoordinateDevice) else 1
-        self._vector = isinstance(inner, CoordinateDevice)
-        self.decoder = Decoder(inner.inner if isinstance(inner, CoordinateDevice) else inner)
+        self._everyone = not isinstance(device, CheckInDevice | CoordinateDevice)
+        device = device.inner if isinstance(device, CheckInDevice) else device
+        self._device = device
+        self.dimensions: int = getattr(device, "dimensions", 1)
+        self.decoder = Decoder(device.inner if isinstance(device, CoordinateDevice) else device)
         self.sums = np.zeros((3, self.dimensions))
         """Number, sum and sum of squares of the decoded reports."""
 
     @property
     def reports(self) -> int:
         """How many were counted."""
-        return int(self.sums[0].sum())
+        number = self.sums[0]
+        return int(number.sum() if isinstance(self._device, CoordinateDevice) else number[0])
 
     def add(self, reports: Reports) -> None:
         """Count a block of reports."""
-        decoded = self.decoder.decode(reports[:, -1])
-        place = reports[:, 0].astype(np.int64) if self._vector else np.zeros(len(decoded), np.int64)
+        if not isinstance(self._device, CoordinateDevice):
+            decoded = self.decoder.decode(reports)
+            ones = np.full(self.dimensions, len(decoded))
+            self.sums += np.stack([ones, decoded.sum(axis=0), (decoded**2).sum(axis=0)])
+            return
+        decoded, place = self.decoder.decode(reports[:, 1]), reports[:, 0].astype(np.int64)
         for row, weights in enumerate((None, decoded, decoded**2)):
             self.sums[row] += np.bincount(place, weights, minlength=self.dimensions)
 
@@ -143,16 +162,8 @@ class Means:
             raise ParameterError("reports", "at least two of each coordinate", int(number.min()))
         values = total / number
         spread = np.maximum(squares / number - values**2, 0.0) * number / (number - 1.0)
-        device = self.decoder.device
-        free = isinstance(device, LaplaceDevice) and not device.clamped
-        if self._everyone and not self._vector and (free or isinstance(device, GaussianDevice)):
-            spread = np.minimum(spread, self.decoder.worst_variance() + _grid(device))
+        if self._everyone and self.decoder.noise is not None:
+            spread = np.minimum(spread, self.decoder.noise)
         if names is None:
-            names = range(self.dimensions) if self._vector else ("mean",)
+            names = range(self.dimensions) if hasattr(self._device, "dimensions") else ("mean",)
         return Estimate("mean", tuple(names), values, spread / number, self.reports)
-
-
-def _grid(device: Device) -> float:
-    """Variance that putting a value on the grid adds, at most."""
-    assert isinstance(device, LaplaceDevice | GaussianDevice)
-    return 0.25 / device.levels**2

@@ -35,12 +35,15 @@ def blanket_curve(randomizer: Randomizer, n: int) -> ProfileCurve:
     scenes = randomizer.blankets()
 
     @lru_cache(maxsize=256)
-    def profile(epsilon: float, width: float) -> Enclosure:
-        value = max(
-            outcomes.delta_upper(n, epsilon, _engine_width(width))
+    def delta(epsilon: float, width: float) -> float:
+        return max(
+            outcomes.delta_upper(n, epsilon, width)
             for scene in scenes
             for outcomes in _both_ways(scene)
         )
+
+    def profile(epsilon: float, width: float) -> Enclosure:
+        value = delta(epsilon, max(_engine_width(width), randomizer.resolution))
         return Enclosure(value, value)
 
     return ProfileCurve(profile, top=randomizer.eps0, guess=_guess(scenes[0].outcomes, n))

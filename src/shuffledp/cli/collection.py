@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,11 @@ _QUESTION = (
     click.option("--low", type=float, help="Least value of the declared range."),
     click.option("--high", type=float, help="Largest value of the declared range."),
     click.option("--bins", type=int, default=64, show_default=True, help="Cells (quantiles)."),
+    click.option(
+        "--norm",
+        type=float,
+        help="Clip vectors to this distance from the middle of the range (gaussian-vector).",
+    ),
     click.option("--n", type=Count(), help="Users in a batch (default: the rows of the table)."),
 )
 simulation_option = click.option(
@@ -130,6 +136,7 @@ def job(
     low: float | None,
     high: float | None,
     bins: int,
+    norm: float | None,
     n: int | None,
 ) -> Job:
     """The collection the options describe, calibrated."""
@@ -144,7 +151,7 @@ def job(
     else:
         if low is None or high is None:
             raise ParameterError("low", f"given, with high, for task {task!r}", low)
-        declared |= {"low": low, "high": high, "bins": bins}
+        declared |= {"low": low, "high": high, "bins": bins, "norm": norm}
     if n is None or (task == "histogram" and not known):
         with bar("looking") as advance:
             rows, seen = survey(data, columns, values=task == "histogram", advance=advance)
@@ -173,6 +180,12 @@ def _declared(given: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in given.split(",") if part.strip())
 
 
+def pure_budget(job: Job) -> float | None:
+    """eps0 of each report, if there is one."""
+    eps0 = job.device.randomizer.eps0
+    return eps0 if math.isfinite(eps0) else None
+
+
 def show(
     job: Job, found: Estimate, *, out: str | None, plot: str | None, as_json: bool, project: bool
 ) -> None:
@@ -195,7 +208,7 @@ def show(
             "columns": list(job.columns),
             "n": job.n,
             "mechanism": str(job.device.randomizer),
-            "eps0": job.device.randomizer.eps0,
+            "eps0": pure_budget(job),
             "delta": job.delta,
             "simulated": job.simulated,
         }

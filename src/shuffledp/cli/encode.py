@@ -6,7 +6,14 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.collection import bar, job, question_about_data, simulation_option, stream
+from shuffledp.cli.collection import (
+    bar,
+    job,
+    pure_budget,
+    question_about_data,
+    simulation_option,
+    stream,
+)
 from shuffledp.cli.options import json_option, print_json
 
 
@@ -30,7 +37,7 @@ def encode(data: str, out: str, simulation: int | None, as_json: bool, **questio
                 "reports": number,
                 "file": out,
                 "mechanism": str(asked.device.randomizer),
-                "eps0": asked.device.randomizer.eps0,
+                "eps0": pure_budget(asked),
                 "shuffled": False,
                 "simulated": simulation is not None,
             }

@@ -17,6 +17,7 @@ from shuffledp.cli.options import Count, json_option, plot_option, print_json
 )
 @click.option("--k", type=int, help="Number of values (histogram).")
 @click.option("--dimensions", type=int, help="Numbers per user (vector).")
+@click.option("--norm", type=float, help="Largest distance of a vector from the middle (range 1).")
 @click.option("--n", type=Count(), required=True, help="Number of users.")
 @click.option("--epsilon", type=float, required=True, help="Target epsilon, all rounds together.")
 @click.option("--delta", type=float, required=True, help="Target delta, all rounds together.")
@@ -27,6 +28,7 @@ def plan(
     name: str,
     k: int | None,
     dimensions: int | None,
+    norm: float | None,
     n: int,
     epsilon: float,
     delta: float,
@@ -40,7 +42,7 @@ def plan(
     from shuffledp.reports.plan import print_plan, save_plan
     from shuffledp.reports.text import progress
 
-    asked = task(name, k=k, dimensions=dimensions)
+    asked = task(name, k=k, dimensions=dimensions, norm=norm)
     target = Target(epsilon, delta, n, rounds)
     made = make(asked, target, lambda names: progress(names, "calibrating"))
     if plot is not None:

@@ -36,11 +36,13 @@ class Job:
     epsilon: float
     delta: float
     mechanism: str = ""
-    eps0: float = 0.0
+    strength: float = 0.0
+    """eps0, or what takes its place for randomizers without a pure budget."""
     categories: tuple[str, ...] = ()
     low: float = 0.0
     high: float = 1.0
     bins: int = 64
+    norm: float | None = None
     shuffled: bool = False
     simulated: bool = False
 
@@ -54,6 +56,8 @@ class Job:
         if self.task != "histogram" and not self.low < self.high:
             raise ParameterError("high", f"a number above low = {self.low:g}", self.high)
         checks.whole("bins", self.bins, 2)
+        if self.norm is not None and self.task != "vector":
+            raise ParameterError("norm", "left out unless the task is vector", self.norm)
 
     @property
     def question(self) -> Task:
@@ -62,12 +66,15 @@ class Job:
             return Histogram(len(self.categories))
         if self.task == "quantiles":
             return Histogram(self.bins)
-        return Mean() if self.task == "mean" else Vector(len(self.columns))
+        if self.task == "mean":
+            return Mean()
+        share = None if self.norm is None else self.norm / (self.high - self.low)
+        return Vector(len(self.columns), share)
 
     @cached_property
     def device(self) -> Device:
         """What each user runs."""
-        return device(self.question.randomizers()[self.mechanism](self.eps0))
+        return device(self.question.randomizers()[self.mechanism](self.strength))
 
     def calibrated(self, progress: Callable[[Any], Any] = iter) -> Job:
         """With the largest local budget the guarantee allows; 'best' picks the mechanism, too."""
@@ -76,13 +83,12 @@ class Job:
         if self.mechanism == "best":
             choices = plan(self.question, target, progress).choices
             usable = [c for c in choices if self.task != "quantiles" or c.name != "hadamard"]
-            name, found = usable[0].name, usable[0].device
-            assert found is not None
+            name, strength = usable[0].name, usable[0].strength
         elif self.mechanism in known:
-            name, found = self.mechanism, target.largest(known[self.mechanism])
+            name, strength = self.mechanism, target.largest(known[self.mechanism])[0]
         else:
             raise ParameterError("mechanism", "one of best, " + ", ".join(known), self.mechanism)
-        return replace(self, mechanism=name, eps0=found.randomizer.eps0)
+        return replace(self, mechanism=name, strength=strength)
 
     @cached_property
     def guarantee(self) -> Interval:
@@ -93,7 +99,7 @@ class Job:
         """Itself, if what runs keeps what was promised."""
         if self.guarantee.upper > self.epsilon:
             raise ParameterError(
-                "eps0", f"such that epsilon <= {self.epsilon:g} holds", self.guarantee.upper
+                "strength", f"such that epsilon <= {self.epsilon:g} holds", self.guarantee.upper
             )
         return self
 

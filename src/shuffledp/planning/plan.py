@@ -22,10 +22,13 @@ class Choice:
     trust: str
     """Whom users must trust: a shuffler, nobody, or a curator who sees their values."""
     eps0: float | None
+    """None where there is no pure local budget."""
     error: float
     achieved: Value | None = None
     """delta at the target epsilon, all rounds together."""
     device: Device | None = None
+    strength: float = 0.0
+    """Which of the task's randomizers of this name it is."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -33,6 +36,7 @@ class Choice:
             "name": self.name,
             "trust": self.trust,
             "eps0": self.eps0,
+            "randomizer": None if self.device is None else str(self.device.randomizer),
             "error": self.error,
             "delta": None if self.achieved is None else self.achieved.to_dict(),
         }
@@ -84,22 +88,25 @@ def _error(choice: Choice) -> float:
 
 
 def _shuffled(task: Task, target: Target, name: str) -> Choice:
-    found = target.largest(task.randomizers()[name])
+    strength, found = target.largest(task.randomizers()[name])
+    eps0 = found.randomizer.eps0
     return Choice(
         name,
         "shuffler",
-        found.randomizer.eps0,
+        eps0 if math.isfinite(eps0) else None,
         math.sqrt(task.variance(found, target.n)),
         target.achieved(found.randomizer),
         found,
+        strength,
     )
 
 
 def _local(task: Task, target: Target, name: str) -> Choice:
     """No shuffler: the local budget is all there is."""
     found = device(task.randomizers()[name](target.epsilon / target.rounds))
-    error = math.sqrt(task.variance(found, target.n))
-    return Choice(name, "nobody", found.randomizer.eps0, error)
+    eps0 = found.randomizer.eps0
+    error = math.sqrt(task.variance(found, target.n)) if math.isfinite(eps0) else math.inf
+    return Choice(name, "nobody", eps0, error)
 
 
 def _central(task: Task, target: Target) -> Choice:

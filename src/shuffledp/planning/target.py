@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,10 +17,11 @@ from shuffledp.protocols import Rounds, Shuffled
 from shuffledp.randomizers import Randomizer
 from shuffledp.sampling import Device, device
 
+Builder = Callable[[float], Randomizer]
 _MOST = 40.0
 _PRECISION = 1e-3
-_ROUNDS_PRECISION = 1e-2
-"""Composing takes time; the error hardly depends on the last per cent of the budget."""
+_NEAR, _FAR = 0.02, 60.0
+"""A delta 2 % below its target will do; e^60 times off is as good as further."""
 
 
 @dataclass(frozen=True)
@@ -44,39 +47,43 @@ class Target:
             return _guarantee(protocol, self.epsilon)
         return Rounds([(protocol, self.rounds)]).bound("composition", epsilon=self.epsilon)
 
-    def holds(self, randomizer: Randomizer) -> bool:
-        """Whether reports of this randomizer meet the target."""
-        return (
-            self.rounds * randomizer.eps0 <= self.epsilon
-            or self.achieved(randomizer).value <= self.delta
-        )
-
-    def largest(self, build: Callable[[float], Randomizer]) -> Device:
-        """The device of (nearly) the largest budget that meets the target.
+    def largest(self, build: Builder) -> tuple[float, Device]:
+        """(Nearly) the largest strength that meets the target, and its device.
 
         What is checked is what the device really runs.
         """
         low = self.epsilon / self.rounds
-        high, precision = 2.0 * low, _PRECISION
+        high = 2.0 * low
+
+        def excess(strength: float) -> float:
+            """How far delta is beyond the target, as a logarithm."""
+            randomizer = device(build(strength)).randomizer
+            if self.rounds * randomizer.eps0 <= self.epsilon:
+                return -_FAR
+            return math.log(max(self.achieved(randomizer).value / self.delta, math.exp(-_FAR)))
+
         if self.rounds > 1:
             # an equal share for every round is too little, all for one round too much
-            share = replace(self, epsilon=low, delta=self.delta / self.rounds, rounds=1).largest(
-                build
-            )
-            whole = replace(self, rounds=1).largest(build)
-            low, high = share.randomizer.eps0, 1.01 * whole.randomizer.eps0
-            precision = _ROUNDS_PRECISION
+            share = replace(self, epsilon=low, delta=self.delta / self.rounds, rounds=1)
+            low = share.largest(build)[0]
+            high = 1.01 * replace(self, rounds=1).largest(build)[0]
+            below, above = -_FAR, _FAR
         else:
-            while high < _MOST and self.holds(device(build(high)).randomizer):
-                low, high = high, 2.0 * high
-            high = min(high, _MOST)
-        while high - low > precision * low:
-            middle = 0.5 * (low + high)
-            if self.holds(device(build(middle)).randomizer):
-                low = middle
+            while (below := excess(low)) > 0.0:  # without a pure budget less may be needed
+                low, high = 0.5 * low, low
+            while (above := excess(high)) <= 0.0 and high < _MOST:
+                low, below, high = high, above, 2.0 * high
+        for step in itertools.count():
+            if high - low <= _PRECISION * low or below >= -_NEAR:
+                return low, device(build(low))
+            share_of_gap = 0.5 if step % 3 == 2 else below / (below - above)
+            middle = low + min(max(share_of_gap, 0.05), 0.95) * (high - low)
+            found = excess(middle)
+            if found <= 0.0:
+                low, below = middle, found
             else:
-                high = middle
-        return device(build(low))
+                high, above = middle, found
+        raise AssertionError
 
 
 def _guarantee(protocol: Shuffled, epsilon: float) -> Value:

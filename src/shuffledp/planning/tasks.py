@@ -15,6 +15,8 @@ from shuffledp.analysis.support import support
 from shuffledp.errors import ParameterError
 from shuffledp.randomizers import (
     KRR,
+    Gaussian,
+    GaussianVector,
     HadamardResponse,
     Laplace,
     LocalHashing,
@@ -28,15 +30,17 @@ from shuffledp.randomizers import (
     rappor,
 )
 from shuffledp.sampling import Device
-from shuffledp.sampling.numeric import CoordinateDevice
+from shuffledp.sampling.vectors import CoordinateDevice, GaussianVectorDevice
 
 Builder = Callable[[float], Randomizer]
+"""From a strength: eps0, or, for Gaussian noise, the largest distance of two values over sigma."""
 
 _NUMERIC: dict[str, Builder] = {
     "one-bit": lambda eps0: OneBitMean(eps0=eps0),
     "piecewise": lambda eps0: Piecewise(eps0=eps0),
     "laplace": lambda eps0: Laplace(eps0=eps0),
     "truncated-laplace": lambda eps0: TruncatedLaplace(eps0=eps0),
+    "gaussian": lambda strength: Gaussian(1.0 / strength, 1.0, scalar=True),
 }
 
 
@@ -49,7 +53,7 @@ class Task(ABC):
 
     @abstractmethod
     def randomizers(self) -> dict[str, Builder]:
-        """By name: a randomizer of given eps0."""
+        """By name: a randomizer of given strength."""
 
     @abstractmethod
     def variance(self, device: Device, n: int) -> float:
@@ -111,11 +115,21 @@ class Vector(Task):
     """The mean of a vector of numbers, each as a share of its range."""
 
     dimensions: int
+    norm: float | None = None
+    """Largest distance from the middle of the range, to which whole vectors are clipped."""
     name: ClassVar[str] = "vector"
     error: ClassVar[str] = "a coordinate's mean, as a share of the range, for equal, hardest values"
 
     def __post_init__(self) -> None:
         checks.whole("dimensions", self.dimensions, 1)
+        if self.norm is not None:
+            checks.positive("norm", self.norm)
+
+    @property
+    def diameter(self) -> float:
+        """Largest distance of two vectors."""
+        box = math.sqrt(self.dimensions)
+        return box if self.norm is None else min(box, 2.0 * self.norm)
 
     def randomizers(self) -> dict[str, Builder]:
         d = self.dimensions
@@ -123,9 +137,15 @@ class Vector(Task):
         def vector(build: Builder) -> Builder:
             return lambda eps0: OneCoordinate(build(eps0), d)
 
-        return {name: vector(build) for name, build in _NUMERIC.items()}
+        def whole(strength: float) -> Randomizer:
+            return GaussianVector(self.diameter / strength, self.diameter, dimensions=d)
+
+        single = {name: vector(build) for name, build in _NUMERIC.items()}
+        return single | {"gaussian-vector": whole}
 
     def variance(self, device: Device, n: int) -> float:
+        if isinstance(device, GaussianVectorDevice):
+            return Decoder(device).worst_variance() / n
         assert isinstance(device, CoordinateDevice)
         return Decoder(device.inner).worst_variance() * self.dimensions / n
 
@@ -133,12 +153,14 @@ class Vector(Task):
         return float(self.dimensions), math.sqrt(self.dimensions)
 
 
-def task(name: str, *, k: int | None = None, dimensions: int | None = None) -> Task:
+def task(
+    name: str, *, k: int | None = None, dimensions: int | None = None, norm: float | None = None
+) -> Task:
     """The task of that name."""
     if name == "histogram":
         return Histogram(checks.whole("k", k, 2))
     if name == "mean":
         return Mean()
     if name == "vector":
-        return Vector(checks.whole("dimensions", dimensions, 1))
+        return Vector(checks.whole("dimensions", dimensions, 1), norm)
     raise ParameterError("task", "histogram, mean or vector", name)

@@ -16,6 +16,7 @@ from shuffledp.randomizers import (
     BinaryRR,
     Channel,
     CheckIn,
+    DiscreteGaussian,
     DiscreteLaplace,
     DiscretePiecewise,
     Gaussian,
@@ -42,6 +43,7 @@ _NAMES: dict[type[Randomizer], str] = {
     TruncatedLaplace: "truncated-laplace",
     DiscreteLaplace: "discrete-laplace",
     Gaussian: "gaussian",
+    DiscreteGaussian: "discrete-gaussian",
     UnaryEncoding: "unary",  # rappor and oue, by their probabilities
     LocalHashing: "olh",
     HadamardResponse: "hadamard",

@@ -3,7 +3,8 @@
 from shuffledp.randomizers.base import Randomizer, Scene
 from shuffledp.randomizers.checkin import CheckIn
 from shuffledp.randomizers.continuous import DiscreteLaplace, Gaussian, Laplace, TruncatedLaplace
-from shuffledp.randomizers.coordinates import OneCoordinate
+from shuffledp.randomizers.coordinates import GaussianVector, OneCoordinate
+from shuffledp.randomizers.discrete_gaussian import DiscreteGaussian
 from shuffledp.randomizers.finite import (
     KRR,
     BinaryRR,
@@ -28,9 +29,11 @@ __all__ = [
     "BinaryRR",
     "Channel",
     "CheckIn",
+    "DiscreteGaussian",
     "DiscreteLaplace",
     "DiscretePiecewise",
     "Gaussian",
+    "GaussianVector",
     "HadamardResponse",
     "Laplace",
     "LocalHashing",

@@ -1,4 +1,4 @@
-"""Vectors, one coordinate at a time."""
+"""Vectors: one coordinate at a time, or all at once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from dataclasses import dataclass
 from shuffledp import checks
 from shuffledp.errors import ParameterError
 from shuffledp.randomizers.base import Randomizer, Scene
-from shuffledp.randomizers.continuous import DiscreteLaplace, Laplace, TruncatedLaplace
+from shuffledp.randomizers.continuous import DiscreteLaplace, Gaussian, Laplace, TruncatedLaplace
+from shuffledp.randomizers.discrete_gaussian import DiscreteGaussian
 from shuffledp.randomizers.finite import DiscretePiecewise, OneBitMean, Piecewise
 
-_INNER = (OneBitMean, Piecewise, DiscretePiecewise, Laplace, TruncatedLaplace, DiscreteLaplace)
+_INNER = (
+    OneBitMean,
+    Piecewise,
+    DiscretePiecewise,
+    Laplace,
+    TruncatedLaplace,
+    DiscreteLaplace,
+    DiscreteGaussian,
+)
 
 
 @dataclass(frozen=True)
@@ -28,15 +37,20 @@ class OneCoordinate(Randomizer):
     dimensions: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.randomizer, _INNER):
+        inner = self.randomizer
+        if not (isinstance(inner, _INNER) or (isinstance(inner, Gaussian) and inner.scalar)):
             raise ParameterError(
-                "randomizer", "one-bit mean, piecewise or Laplace noise", self.randomizer
+                "randomizer", "one-bit mean, piecewise, Laplace or Gaussian noise on a line", inner
             )
         checks.whole("dimensions", self.dimensions, 1)
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
         return self.randomizer.eps0
+
+    @property
+    def resolution(self) -> float:  # type: ignore[override]
+        return self.randomizer.resolution
 
     @property
     def pair_argument(self) -> str:  # type: ignore[override]
@@ -50,3 +64,20 @@ class OneCoordinate(Randomizer):
 
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
         return self.randomizer.datasets()
+
+
+@dataclass(frozen=True)
+class GaussianVector(Gaussian):
+    """All of a vector of ``dimensions`` numbers, clipped to a ball, plus normal noise on each.
+
+    ``sensitivity`` is the diameter of the ball. To the accountant the dimension makes no
+    difference, a device must know it.
+    """
+
+    dimensions: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.whole("dimensions", self.dimensions, 1)
+        if self.scalar:
+            raise ParameterError("scalar", "left out for vectors", self.scalar)

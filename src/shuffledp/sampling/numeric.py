@@ -16,26 +16,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.errors import ParameterError
 from shuffledp.randomizers import (
-    Channel,
+    DiscreteGaussian,
     DiscreteLaplace,
     DiscretePiecewise,
     Gaussian,
     Laplace,
     OneBitMean,
-    OneCoordinate,
     Piecewise,
     TruncatedLaplace,
 )
 from shuffledp.sampling.categorical import Response
-from shuffledp.sampling.device import Device, Reports, device, runs, shares
+from shuffledp.sampling.device import Device, Reports, runs, shares
 from shuffledp.sampling.dyadic import BITS, ONE, budget, exp_below, numerator_up
-from shuffledp.sampling.integers import bernoulli, bernoulli_each, discrete_laplace, uniform
+from shuffledp.sampling.integers import (
+    bernoulli,
+    bernoulli_each,
+    discrete_gaussian,
+    discrete_laplace,
+    uniform,
+)
 from shuffledp.sampling.stream import Stream
 
 LAPLACE_LEVELS = 1024
 PIECEWISE_LEVELS = 1 << 16
-GAUSSIAN_LEVELS = 4
-_GAUSSIAN_REACH = 8.0
+GAUSSIAN_STEPS = 16
+"""Steps of the grid per deviation: rounding adds less than a thousandth to the variance."""
 
 
 def on_grid(inputs: NDArray[Any], levels: int, stream: Stream) -> NDArray[np.int64]:
@@ -127,53 +132,29 @@ def _laplace(asked: Laplace) -> LaplaceDevice:
     return LaplaceDevice(grid, clamped=isinstance(asked, TruncatedLaplace))
 
 
-@runs(Gaussian)
+@runs(DiscreteGaussian)
 class GaussianDevice(Numeric):
-    """A number plus normal noise on a grid, as the finite channel of its rounded probabilities."""
+    """The value plus discrete normal noise."""
 
-    def __init__(self, asked: Gaussian) -> None:
-        if not asked.scalar:
-            raise ParameterError("randomizer", "on a line (scalar=True) to be run", str(asked))
-        deviation = asked.sigma / asked.sensitivity * GAUSSIAN_LEVELS
-        self.reach = math.ceil(_GAUSSIAN_REACH * deviation)
-        if self.reach > 1 << 14:
-            raise ParameterError("sigma", "at most 512 sensitivities to be run", asked.sigma)
-        self.levels = GAUSSIAN_LEVELS
-        cells = np.arange(-self.reach, self.levels + self.reach + 1)
-        rows = []
-        for centre in range(self.levels + 1):
-            mass = np.exp(-0.5 * ((cells - centre) / deviation) ** 2)
-            units = 1 + np.floor(mass / mass.sum() * (ONE - 2 * cells.size)).astype(np.int64)
-            units[centre + self.reach] += ONE - int(units.sum())
-            rows.append(units / ONE)
-        self._channel = device(Channel(np.array(rows)))
-        self.randomizer: Channel = self._channel.randomizer  # type: ignore[assignment]
-        self.dtype = self._channel.dtype
+    dtype = np.dtype(np.int64)
+
+    def __init__(self, asked: DiscreteGaussian) -> None:
+        self.randomizer: DiscreteGaussian = asked
+        self.levels, self.variance = asked.levels, Fraction(asked.variance)
 
     def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
-        return self._channel._encode(on_grid(inputs, self.levels, stream), stream)
+        start = on_grid(inputs, self.levels, stream)
+        return np.asarray(start + discrete_gaussian(stream, self.variance, start.size))
 
 
-@runs(OneCoordinate)
-class CoordinateDevice(Device):
-    """The number of a coordinate, then that coordinate's report."""
-
-    def __init__(self, asked: OneCoordinate) -> None:
-        self.inner = device(asked.randomizer)
-        self.dimensions = asked.dimensions
-        self.randomizer = replace(asked, randomizer=self.inner.randomizer)
-        self.columns = 2
-        self.dtype = np.promote_types(np.min_scalar_type(self.dimensions - 1), self.inner.dtype)
-
-    def _inputs(self, values: ArrayLike) -> NDArray[Any]:
-        table = np.asarray(values)
-        if table.ndim != 2 or table.shape[1] != self.dimensions:
-            raise ParameterError(
-                "values", f"rows of {self.dimensions} numbers", f"shape {table.shape}"
-            )
-        return shares(table.ravel()).reshape(table.shape)
-
-    def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
-        drawn = uniform(stream, self.dimensions, len(inputs))
-        report = self.inner._encode(inputs[np.arange(len(inputs)), drawn], stream)
-        return np.stack([drawn.astype(self.dtype), report.ravel().astype(self.dtype)], axis=1)
+@runs(Gaussian)
+def _gaussian(asked: Gaussian) -> GaussianDevice:
+    """On a grid of a sixteenth of the noise; its variance rounded up."""
+    if not asked.scalar:
+        raise ParameterError("randomizer", "on a line (scalar) or a GaussianVector", str(asked))
+    scale = asked.sigma / asked.sensitivity
+    if not 0.05 <= scale <= 1000.0:
+        raise ParameterError("sigma", "0.05 to 1000 sensitivities to be run", asked.sigma)
+    levels = math.ceil(GAUSSIAN_STEPS / scale)
+    variance = (Fraction(asked.sigma) / Fraction(asked.sensitivity) * levels) ** 2
+    return GaussianDevice(DiscreteGaussian(levels, math.ceil(16 * variance) / 16.0))
