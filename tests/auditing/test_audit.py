@@ -8,12 +8,37 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from shuffledp import KRR, BinaryRR, Channel, ParameterError, rappor
+from shuffledp import (
+    KRR,
+    LDP,
+    BinaryRR,
+    Channel,
+    CheckIn,
+    Gaussian,
+    GaussianVector,
+    HadamardResponse,
+    Laplace,
+    LocalHashing,
+    OneBitMean,
+    OneCoordinate,
+    OnePrefix,
+    ParameterError,
+    Piecewise,
+    SubsetSelection,
+    TruncatedLaplace,
+    optimised_unary,
+    rappor,
+)
 from shuffledp.auditing import Release, audit, pipeline
+from shuffledp.auditing.attack import Attack
+from shuffledp.auditing.audit import _direct
+from shuffledp.auditing.likelihood import likelihood, telling_values
 from shuffledp.auditing.proportions import lower_limit, upper_limit
 from shuffledp.cli import main
 from shuffledp.randomizers import Randomizer
 from shuffledp.sampling import device, secure
+from tests.sampling.laws import law
+from tests.sampling.test_devices import CASES
 
 STREAM = secure()
 N, DELTA, TRIALS = 100, 1e-4, 30_000
@@ -23,7 +48,7 @@ def _faulty(fault: str, randomizer: Randomizer) -> Release:
     honest = pipeline(device(randomizer), STREAM)
     if fault == "no shuffle":
         machine = device(randomizer)
-        return lambda values, _: machine.encode(values.ravel(), STREAM).reshape(values.shape)
+        return lambda values, _: machine.encode(values.ravel(), STREAM).reshape(*values.shape, 1)
     if fault == "wrong keep-probability":
         return pipeline(device(KRR(4, eps0=1.6 * randomizer.eps0)), STREAM)
     assert fault == "a tenth of the batch"
@@ -54,7 +79,7 @@ def test_planted_faults_are_caught(fault: str) -> None:
 
 
 def test_the_family_bound_is_near_the_truth() -> None:
-    found = audit(KRR(4, eps0=4.0), 300, delta=DELTA, trials=TRIALS, stream=STREAM)
+    found = audit(KRR(4, eps0=4.0), 300, delta=DELTA, trials=100_000, stream=STREAM)
     assert found.family is not None
     assert 0.8 * found.claimed.upper < found.family <= found.claimed.upper
     assert found.direct <= found.claimed.upper
@@ -83,8 +108,72 @@ def test_limits_are_those_of_clopper_and_pearson(count: int, trials: int) -> Non
 
 
 def test_what_cannot_be_audited_says_so() -> None:
-    with pytest.raises(ParameterError, match="to be audited"):
-        audit(rappor(4, 1.0), 10, delta=0.1, trials=10, stream=STREAM)
+    for randomizer in (CheckIn(KRR(4, eps0=1.0), 0.5), LDP(1.0)):
+        with pytest.raises(ParameterError, match=r"mechanism|randomizer"):
+            audit(randomizer, 10, delta=0.1, trials=10, stream=STREAM)
+
+
+@pytest.mark.parametrize("randomizer", [Laplace(eps0=2.0), TruncatedLaplace(eps0=2.0)], ids=str)
+def test_laplace_likelihoods(randomizer: Randomizer) -> None:
+    """In the middle both values are alike, at the ends they differ by the whole budget."""
+    machine = device(randomizer)
+    reports = np.array([[0], [512], [1024]])
+    ratio = likelihood(machine, 0.0)(reports) / likelihood(machine, 1.0)(reports)
+    eps0 = machine.randomizer.eps0
+    assert ratio == pytest.approx([math.exp(eps0), 1.0, math.exp(-eps0)], rel=1e-9)
+
+
+@pytest.mark.parametrize("randomizer", [case for case, _ in CASES], ids=str)
+def test_likelihoods_are_those_of_the_exact_laws(randomizer: Randomizer) -> None:
+    """Every report, two values: the ratio is that of the rational law."""
+    machine = device(randomizer)
+    if isinstance(randomizer, CheckIn):
+        return
+    first, second, _ = telling_values(machine)
+    exact = [law(machine, value) for value in (first, second)]
+    reports = np.array(sorted(exact[0]))
+    mine = likelihood(machine, first)(reports) / likelihood(machine, second)(reports)
+    truth = [float(exact[0][tuple(z)] / exact[1][tuple(z)]) for z in reports.tolist()]
+    assert mine == pytest.approx(truth, rel=1e-9)
+
+
+EVERY = [
+    optimised_unary(4, 2.0),
+    rappor(4, 2.0),
+    SubsetSelection(6, eps0=2.0),
+    LocalHashing(eps0=2.0, k=8),
+    HadamardResponse(eps0=2.0, k=6),
+    OnePrefix(4, 2, eps0=2.0),
+    OneBitMean(eps0=2.0),
+    Piecewise(eps0=2.0),
+    Laplace(eps0=2.0),
+    OneCoordinate(OneBitMean(eps0=2.0), 2),
+    pytest.param(Gaussian(0.7, 1.0, scalar=True), marks=pytest.mark.slow),
+    GaussianVector(1.0, 1.5, dimensions=2),
+]
+
+
+@pytest.mark.parametrize("randomizer", EVERY, ids=str)
+def test_what_runs_stands_and_what_is_not_shuffled_falls(randomizer: Randomizer) -> None:
+    machine = device(randomizer)
+
+    def unshuffled(values: Any, _ordered: bool) -> Any:
+        users = values.reshape(-1, *values.shape[2:])
+        return machine.encode(users, STREAM).reshape(*values.shape[:2], machine.columns)
+
+    asked = {"delta": 0.01, "trials": 10_000, "stream": STREAM}
+    honest = audit(randomizer, 10, **asked)  # type: ignore[arg-type]
+    assert not honest.violated
+    assert honest.direct > 0.05 * honest.claimed.upper
+    if isinstance(randomizer, Gaussian):
+        assert honest.family is None
+    else:
+        assert honest.family is not None
+        assert 0.1 * honest.claimed.upper < honest.family
+    attack = Attack(machine, 10)
+    alone = attack.scores(unshuffled, 5000, ordered=True, advance=lambda _: None)
+    mixed = attack.scores(pipeline(machine, STREAM), 5000, ordered=True, advance=lambda _: None)
+    assert _direct(alone, 0.01) > 0.5 > _direct(mixed, 0.01)
 
 
 def test_command() -> None:

@@ -10,22 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.analysis.support import support
+from shuffledp.auditing.likelihood import Array, likelihood, missing, telling_values
 from shuffledp.errors import ParameterError
 from shuffledp.sampling import Device, Stream
-from shuffledp.sampling.categorical import ResponseDevice
-from shuffledp.sampling.channel import ChannelDevice
 from shuffledp.sampling.device import Reports
 from shuffledp.shuffling import permutation
 
-Array = NDArray[np.float64]
-Release = Callable[[NDArray[np.int64], bool], Reports]
-"""Values of many batches (one a row) and whether their order will be looked at -> reports."""
+Release = Callable[[NDArray[Any], bool], Reports]
+"""Values of many batches (trials x users) and whether order will be looked at -> their reports."""
 
 _BLOCK = 1 << 20
 
@@ -33,23 +31,14 @@ _BLOCK = 1 << 20
 def pipeline(device: Device, stream: Stream) -> Release:
     """What is audited: devices, then the shuffler."""
 
-    def release(values: NDArray[np.int64], ordered: bool) -> Reports:
-        reports = device.encode(values.ravel(), stream).reshape(values.shape)
+    def release(values: NDArray[Any], ordered: bool) -> Reports:
+        users = values.reshape(-1, *values.shape[2:])
+        reports = device.encode(users, stream).reshape(*values.shape[:2], device.columns)
         if not ordered:
             return reports  # nothing but counts is taken from them
-        return np.stack([row[permutation(row.size, stream)] for row in reports])
+        return np.stack([batch[permutation(len(batch), stream)] for batch in reports])
 
     return release
-
-
-def laws(device: Device) -> Array:
-    """Law of the report of each value, one a row."""
-    if isinstance(device, ResponseDevice):
-        known = support(device)
-        return np.full((device.k, device.k), known.other) + np.eye(device.k) * known.gap
-    if isinstance(device, ChannelDevice):
-        return device.randomizer.matrix
-    raise ParameterError("mechanism", "rr, krr or channel to be audited", str(device.randomizer))
 
 
 @dataclass(frozen=True)
@@ -62,11 +51,18 @@ class Scores:
 
 @dataclass(frozen=True)
 class Attack:
-    """The victim at 0 or 1, all others at ``others``."""
+    """One victim with one of two values, all others with a third."""
 
     device: Device
     n: int
-    others: int
+
+    @cached_property
+    def values(self) -> tuple[Any, Any, Any]:
+        """The victim's two, and the others'."""
+        found = telling_values(self.device)
+        if missing(self.device, found[2]):
+            raise ParameterError("channel", "without zeros to be audited", found[2])
+        return found
 
     def scores(
         self,
@@ -77,29 +73,23 @@ class Attack:
         advance: Callable[[int], None],
     ) -> Scores:
         """Logarithms of likelihood ratios: of the counts, or of the report in the victim's place."""
-        table = laws(self.device)
-        base = table[self.others]
-        if np.any(base <= 0.0):
-            raise ParameterError("channel", "without zeros to be audited", self.others)
-        if ordered:
-            ratios = np.log(table[0]) - np.log(table[1])
+        first, second, others = (likelihood(self.device, value) for value in self.values)
 
-            def score(reports: Any) -> Array:
-                return np.asarray(ratios[reports[:, 0]])
-        else:
-            weights = table[:2] / base
-
-            def score(reports: Any) -> Array:
-                sums = [weights[i][reports].sum(axis=1) for i in (0, 1)]
-                return np.asarray(np.log(sums[0]) - np.log(sums[1]))
+        def score(reports: Reports) -> Array:
+            if ordered:
+                return np.log(first(reports[:, 0])) - np.log(second(reports[:, 0]))
+            flat = reports.reshape(-1, reports.shape[2])
+            base = others(flat)
+            sums = [(law(flat) / base).reshape(len(reports), -1).sum(1) for law in (first, second)]
+            return np.asarray(np.log(sums[0]) - np.log(sums[1]))
 
         worlds = []
-        for victim in (0, 1):
+        for victim in self.values[:2]:
             parts = []
-            step = max(1, _BLOCK // self.n)
+            step = max(1, _BLOCK // (self.n * self.device.columns))
             for start in range(0, trials, step):
                 size = min(step, trials - start)
-                values = np.full((size, self.n), self.others)
+                values = np.array([self.values[2]] * self.n)[None].repeat(size, axis=0)
                 values[:, 0] = victim
                 parts.append(score(release(values, ordered)))
                 advance(size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -16,10 +16,12 @@ from shuffledp.auditing.proportions import lower_limit, upper_limit
 from shuffledp.bounds import get_bound
 from shuffledp.curves import ProfileCurve
 from shuffledp.labels import Interval
-from shuffledp.numerics.enclosure import SEARCH
+from shuffledp.numerics.enclosure import COARSE
 from shuffledp.protocols import Shuffled
-from shuffledp.randomizers import KRR, Randomizer
+from shuffledp.randomizers import OneCoordinate, Randomizer, UnaryEncoding, optimised_unary, rappor
 from shuffledp.sampling import Stream, device
+
+Family = Callable[[float], Randomizer]
 
 FAILURE = 0.01
 """Chance that any of the bounds of one audit is above the truth."""
@@ -46,7 +48,7 @@ class Audit:
     ordered: float
     """The same from the report in the victim's place: large if nothing is shuffled."""
     family: float | None
-    """If it is k-RR with some budget: epsilon is at least this."""
+    """If it is this mechanism with some budget: epsilon is at least this."""
 
     @property
     def violated(self) -> bool:
@@ -87,15 +89,15 @@ def audit(
     n, trials = checks.count("n", n), checks.count("trials", trials)
     delta = checks.probability("delta", delta)
     claimed = Shuffled(machine.randomizer, n).epsilon(delta)
-    k = getattr(machine, "k", None) or machine.inputs  # type: ignore[attr-defined]
-    attack = Attack(machine, n, others=2 if k > 2 else 1)
+    attack = Attack(machine, n)
     release = pipeline(machine, stream) if release is None else release
     counts = attack.scores(release, trials, ordered=False, advance=advance)
     few = min(trials, _ORDERED_TRIALS)
     places = attack.scores(release, few, ordered=True, advance=advance)
+    build = _family_of(machine.randomizer)
     family = None
-    if isinstance(machine.randomizer, KRR):
-        family = _family(machine.randomizer, n, delta, counts)
+    if build is not None:
+        family = _family(build, machine.randomizer.eps0, n, delta, counts)
     return Audit(
         machine.randomizer,
         n,
@@ -159,7 +161,20 @@ def _direct(scores: Scores, delta: float) -> float:
     return max(0.0, *(bound(*_best(way, bound)) for way in (scores, swapped)))
 
 
-def _family(randomizer: KRR, n: int, delta: float, scores: Scores) -> float:
+def _family_of(randomizer: Randomizer) -> Family | None:
+    """The same mechanism with another budget, if it has one."""
+    if isinstance(randomizer, OneCoordinate):
+        inner = _family_of(randomizer.randomizer)
+        return inner and (lambda eps0: replace(randomizer, randomizer=inner(eps0)))
+    if isinstance(randomizer, UnaryEncoding):
+        alike = optimised_unary if randomizer.keep == 0.5 else rappor
+        return lambda eps0: alike(randomizer.k, eps0)
+    if "eps0" in (field.name for field in fields(randomizer)):  # type: ignore[arg-type]
+        return lambda eps0: replace(randomizer, eps0=eps0)  # type: ignore[type-var]
+    return None
+
+
+def _family(build: Family, eps0: float, n: int, delta: float, scores: Scores) -> float:
     """epsilon of the smallest budget whose trade-off function allows the errors seen."""
     normal = NormalDist()
 
@@ -172,10 +187,10 @@ def _family(randomizer: KRR, n: int, delta: float, scores: Scores) -> float:
 
     def allows(eps0: float) -> bool:
         """Whether no epsilon of a grid forbids these errors: a coarser grid allows more."""
-        curve = get_bound("blanket").curve(replace(randomizer, eps0=eps0), n)
+        curve = get_bound("blanket").curve(build(eps0), n)
         assert isinstance(curve, ProfileCurve)
         for epsilon in grid:
-            loss = curve.enclose(epsilon, SEARCH).upper
+            loss = curve.enclose(epsilon, COARSE).upper
             # the test, and its contrary
             if (
                 hits > math.exp(epsilon) * alarms + loss
@@ -188,7 +203,7 @@ def _family(randomizer: KRR, n: int, delta: float, scores: Scores) -> float:
         return 0.0
     reach = max(math.log(hits / alarms), math.log((1.0 - alarms) / (1.0 - hits)))
     grid = [reach * i / _GRID for i in range(_GRID)]
-    low, high = 0.0, randomizer.eps0
+    low, high = 0.0, eps0
     while not allows(high) and high < _MOST:
         low, high = high, 1.5 * high
     while high - low > _PRECISION * high:
@@ -196,4 +211,4 @@ def _family(randomizer: KRR, n: int, delta: float, scores: Scores) -> float:
         low, high = (low, middle) if allows(middle) else (middle, high)
     if low == 0.0:
         return 0.0
-    return Shuffled(replace(randomizer, eps0=low), n).epsilon(delta).lower
+    return Shuffled(build(low), n).epsilon(delta).lower

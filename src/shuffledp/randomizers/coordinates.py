@@ -27,10 +27,8 @@ _INNER = (
 class OneCoordinate(Randomizer):
     """A vector of ``dimensions`` numbers: one coordinate, drawn uniformly, randomized and named.
 
-    The coordinate's number tells nothing and leaves every likelihood ratio as it is, so a pair
-    that is worst in each coordinate leaks what the inner randomizer leaks. Any other pair is a
-    mixture of inner pairs; each is below the worst one in convex order (as proven for the inner
-    randomizers admitted here), hence so is their mixture.
+    A pair that is worst in each coordinate leaks what the inner randomizer leaks; any other pair
+    leaks less (docs/proofs/devices.md, for the inner randomizers admitted here).
     """
 
     randomizer: Randomizer

@@ -15,9 +15,8 @@ from shuffledp.randomizers.finite import LocalHashing
 class OnePrefix(Randomizer):
     """A word of ``bits`` bits: one prefix, its length drawn from ``step``, 2 ``step``, ..., hashed.
 
-    The length is public and tells nothing. Two words whose shortest prefixes differ leak what
-    local hashing leaks; others agree in some prefixes, where both laws are the same: less in
-    convex order.
+    The length is public and tells nothing. Words whose shortest prefixes differ leak what local
+    hashing leaks, others less (docs/proofs/devices.md).
     """
 
     bits: int
