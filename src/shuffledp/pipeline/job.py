@@ -139,7 +139,7 @@ class Job:
 
     def estimate(self, tally: Tally) -> Estimate:
         """The answer, with the privacy it cost."""
-        note = "simulated randomness: protects nobody" if self.simulated else ""
+        simulated = "simulated randomness: protects nobody" if self.simulated else ""
         if isinstance(tally, HeavyHitters):
             found = tally.estimate(self.most)
             found = replace(found, names=tuple(text(word, self.letters) for word in found.names))
@@ -151,6 +151,7 @@ class Job:
         else:
             found = tally.estimate(self.columns).scaled(self.low, self.high)
         guarantee = self.guarantee if self.shuffled else None
+        note = "; ".join(filter(None, (found.note, simulated)))
         return replace(found, guarantee=guarantee, note=note)
 
     def to_json(self) -> str:

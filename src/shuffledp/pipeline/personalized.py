@@ -72,7 +72,10 @@ def personalized(
 
 
 def _budgets(column: object, row: int) -> NDArray[np.float64]:
-    found = numbers(column, row)
+    try:
+        found = numbers(column, row)
+    except ParameterError as error:
+        raise ParameterError("budgets_column", error.condition, error.value) from None
     bad = np.flatnonzero(~(np.isfinite(found) & (found > 0.0)))
     if bad.size:
         raise ParameterError(

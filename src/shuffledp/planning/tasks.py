@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ from shuffledp.analysis.frequencies import frequency_variance, mean_variance
 from shuffledp.analysis.means import Decoder
 from shuffledp.analysis.support import support
 from shuffledp.errors import ParameterError
+from shuffledp.planning.target import Builder
 from shuffledp.randomizers import (
     KRR,
     Gaussian,
@@ -35,9 +35,6 @@ from shuffledp.randomizers import (
 from shuffledp.sampling import Device
 from shuffledp.sampling.prefixes import PrefixDevice
 from shuffledp.sampling.vectors import CoordinateDevice, GaussianVectorDevice
-
-Builder = Callable[[float], Randomizer]
-"""From a strength: eps0, or, for Gaussian noise, the largest distance of two values over sigma."""
 
 _NUMERIC: dict[str, Builder] = {
     "one-bit": lambda eps0: OneBitMean(eps0=eps0),
