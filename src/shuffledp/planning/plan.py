@@ -77,7 +77,11 @@ def plan(
     progress: Callable[[Iterable[str]], Iterable[str]] = iter,
 ) -> Plan:
     """Rank the randomizers of a task by expected error, each at the largest budget allowed."""
-    builders = task.randomizers()
+    builders = {
+        name: build
+        for name, build in task.randomizers().items()
+        if target.rounds == 1 or _pure(build)  # without a pure budget composing takes too long
+    }
     found = [_shuffled(task, target, name) for name in progress(builders)]
     choices = [choice for choice in found if choice is not None]
     local = [_local(task, target, name) for name in builders if _pure(builders[name])]
