@@ -43,7 +43,8 @@ def test_console_examples(
     """The commands of one block, in order, in one folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "users.csv").write_text("eps\n" + "0.5\n" * 60 + "1.5\n" * 40)
-    (tmp_path / "survey.csv").write_text("dest,delay\n" + "ATL,5\nBOS,7\nLAX,-3\n" * 400)
+    rows = "ATL,5,0.5\nBOS,7,1\nLAX,-3,1\n" * 400
+    (tmp_path / "survey.csv").write_text(f"dest,delay,eps\n{rows}")
     for command in commands:
         result = CliRunner().invoke(main, shlex.split(command)[1:])
         assert result.exit_code == 0, f"{command}: {result.output}"

@@ -157,3 +157,16 @@ def test_devices_rebuild_what_was_planned(plans: dict[str, Plan]) -> None:
     best = plans["histogram"].best
     assert best.device is not None
     assert device(best.device.randomizer).randomizer.eps0 <= best.device.randomizer.eps0
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 50.0])
+def test_noise_no_device_can_add_is_left_out(epsilon: float) -> None:
+    made = plan(Mean(), Target(epsilon, 1e-6, 5))
+    assert "gaussian" not in {choice.name for choice in made.choices}
+    assert len(made.choices) == 4
+
+
+def test_gaussian_noise_is_planned_for_one_round_only() -> None:
+    made = plan(Mean(), Target(1.0, 1e-4, 50, rounds=2))
+    assert "gaussian" not in {choice.name for choice in made.choices}
+    assert all(choice.achieved.value <= 1e-4 for choice in made.choices if choice.achieved)

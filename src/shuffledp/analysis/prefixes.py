@@ -9,7 +9,6 @@ from shuffledp import checks
 from shuffledp.analysis.estimate import Array, Estimate
 from shuffledp.analysis.frequencies import frequency_variance
 from shuffledp.analysis.support import support
-from shuffledp.errors import ParameterError
 from shuffledp.sampling.device import Reports
 from shuffledp.sampling.prefixes import PrefixDevice
 
@@ -51,16 +50,20 @@ class HeavyHitters:
         for part in self._parts:
             reports = np.concatenate(part) if part else np.empty((0, device.columns - 1))
             n = len(reports)
-            if n == 0:
-                raise ParameterError("reports", "some of every prefix length", 0)
+            if n == 0:  # nothing is known of this length, so nothing is frequent
+                found, values = found[:0], values[:0]
+                break
             found = ((found[:, None] << device.step) | np.arange(1 << device.step)).ravel()
             values = (self._supports(reports, found) / n - law.other) / law.gap
             noise = np.sqrt(frequency_variance(law, np.zeros(1), n))[0]
             best = np.argsort(-values)[:most]
             best = best[values[best] > 2.0 * noise]
             found, values = found[best], values[best]
-        variances = frequency_variance(law, values, n) + values * (1.0 - values) / n
-        return Estimate("frequency", tuple(found.tolist()), values, variances, self.reports)
+        variances = frequency_variance(law, values, max(n, 1))
+        variances += values * (1.0 - values) / max(n, 1)
+        note = "" if found.size else "no word is frequent enough to be told from noise"
+        names = tuple(found.tolist())
+        return Estimate("frequency", names, values, variances, self.reports, note=note)
 
     def _supports(self, reports: Reports, words: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many reports hash each word to what they say."""

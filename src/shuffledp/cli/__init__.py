@@ -13,6 +13,7 @@ from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.compare import compare
 from shuffledp.cli.encode import encode
 from shuffledp.cli.ledger import ledger
+from shuffledp.cli.personalized import personalized
 from shuffledp.cli.plan import plan
 from shuffledp.cli.refute import refute
 from shuffledp.cli.reproduce import reproduce
@@ -70,6 +71,7 @@ for _command in (
     reproduce,
     train,
     run,
+    personalized,
     encode,
     shuffle,
     analyze,

@@ -23,7 +23,7 @@ _QUESTION = (
     click.option("--column", "columns", multiple=True, required=True, help="Column to ask about."),
     click.option(
         "--task",
-        type=click.Choice(["histogram", "quantiles", "mean", "vector"]),
+        type=click.Choice(["histogram", "heavy-hitters", "quantiles", "mean", "vector"]),
         required=True,
         help="What to estimate.",
     ),
@@ -43,6 +43,16 @@ _QUESTION = (
         "--norm",
         type=float,
         help="Clip vectors to this distance from the middle of the range (gaussian-vector).",
+    ),
+    click.option(
+        "--letters",
+        type=int,
+        default=4,
+        show_default=True,
+        help="Bytes of a word that count, at most 7 (heavy-hitters).",
+    ),
+    click.option(
+        "--most", type=int, default=20, show_default=True, help="Words to find (heavy-hitters)."
     ),
     click.option("--n", type=Count(), help="Users in a batch (default: the rows of the table)."),
 )
@@ -137,38 +147,55 @@ def job(
     high: float | None,
     bins: int,
     norm: float | None,
+    letters: int,
+    most: int,
     n: int | None,
 ) -> Job:
     """The collection the options describe, calibrated."""
     from shuffledp.pipeline import Job, survey
     from shuffledp.reports.text import progress
 
-    declared: dict[str, Any] = {}
-    known = _declared(categories)
-    if task == "histogram":
+    options: dict[str, Any] = {}
+    known = _listed(categories)
+    if task in ("histogram", "heavy-hitters"):
         if low is not None or high is not None:
-            raise ParameterError("low", "left out for task 'histogram'", low)
+            raise ParameterError("low", f"left out for task {task!r}", low)
+        options |= {"letters": letters, "most": most}
     else:
         if low is None or high is None:
             raise ParameterError("low", f"given, with high, for task {task!r}", low)
-        declared |= {"low": low, "high": high, "bins": bins, "norm": norm}
+        options |= {"low": low, "high": high, "bins": bins, "norm": norm}
     if n is None or (task == "histogram" and not known):
         with bar("looking") as advance:
             rows, seen = survey(data, columns, values=task == "histogram", advance=advance)
         n = rows if n is None else n
         if task == "histogram" and not known:
-            known = seen
-            click.echo(
-                f"note: the {len(seen)} values found are taken to be public (--categories)",
-                err=True,
-            )
+            known = _taken_as_public(seen)
     if task == "histogram":
-        declared["categories"] = known
-    asked = Job(task, columns, n, epsilon, delta, mechanism, **declared)
+        options["categories"] = known
+    asked = Job(task, columns, n, epsilon, delta, mechanism, **options)
     return asked.calibrated(lambda names: progress(names, "calibrating"))
 
 
-def _declared(given: str | None) -> tuple[str, ...]:
+def declared(data: str, column: str, categories: str | None) -> tuple[str, ...]:
+    """The public values, or those found."""
+    from shuffledp.pipeline import survey
+
+    known = _listed(categories)
+    if known:
+        return known
+    with bar("looking") as advance:
+        return _taken_as_public(survey(data, [column], values=True, advance=advance)[1])
+
+
+def _taken_as_public(values: tuple[str, ...]) -> tuple[str, ...]:
+    click.echo(
+        f"note: the {len(values)} values found are taken to be public (--categories)", err=True
+    )
+    return values
+
+
+def _listed(given: str | None) -> tuple[str, ...]:
     if given is None:
         return ()
     path = Path(given)

@@ -12,17 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp import checks
-from shuffledp.analysis import Estimate, Frequencies, Means, quantiles
+from shuffledp.analysis import Estimate, Frequencies, HeavyHitters, Means, quantiles
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Interval
 from shuffledp.pipeline.tables import arrow
+from shuffledp.planning import HeavyHitters as Words
 from shuffledp.planning import Histogram, Mean, Target, Task, Vector, plan
 from shuffledp.protocols import Shuffled
 from shuffledp.sampling import Device, Stream, device
 from shuffledp.sampling.device import Reports
+from shuffledp.sampling.prefixes import PrefixDevice
 
-Tally = Frequencies | Means
-TASKS = ("histogram", "quantiles", "mean", "vector")
+Tally = Frequencies | Means | HeavyHitters
+TASKS = ("histogram", "heavy-hitters", "quantiles", "mean", "vector")
 QUARTILES = (0.25, 0.5, 0.75)
 
 
@@ -43,6 +45,10 @@ class Job:
     high: float = 1.0
     bins: int = 64
     norm: float | None = None
+    letters: int = 4
+    """Bytes of a word that count; the others are cut off."""
+    most: int = 20
+    """Words to find."""
     shuffled: bool = False
     simulated: bool = False
 
@@ -53,9 +59,12 @@ class Job:
             raise ParameterError("column", f"one for task {self.task!r}", list(self.columns))
         if self.task == "histogram" and len(self.categories) < 2:
             raise ParameterError("categories", "at least two", list(self.categories))
-        if self.task != "histogram" and not self.low < self.high:
+        if self.task in ("quantiles", "mean", "vector") and not self.low < self.high:
             raise ParameterError("high", f"a number above low = {self.low:g}", self.high)
         checks.whole("bins", self.bins, 2)
+        checks.whole("most", self.most, 1)
+        if checks.whole("letters", self.letters, 1) > 7:
+            raise ParameterError("letters", "at most 7", self.letters)
         if self.norm is not None and self.task != "vector":
             raise ParameterError("norm", "left out unless the task is vector", self.norm)
 
@@ -64,6 +73,8 @@ class Job:
         """As the planner knows it."""
         if self.task == "histogram":
             return Histogram(len(self.categories))
+        if self.task == "heavy-hitters":
+            return Words(8 * self.letters)
         if self.task == "quantiles":
             return Histogram(self.bins)
         if self.task == "mean":
@@ -109,8 +120,10 @@ class Job:
 
     def _inputs(self, batch: Any, first_row: int) -> NDArray[Any]:
         if self.task == "histogram":
-            return _places(batch.column(0), self.categories, first_row)
-        table = np.stack([_numbers(column, first_row) for column in batch.columns], axis=1)
+            return places(batch.column(0), self.categories, first_row)
+        if self.task == "heavy-hitters":
+            return words(batch.column(0), self.letters, first_row)
+        table = np.stack([numbers(column, first_row) for column in batch.columns], axis=1)
         shares = np.clip((table - self.low) / (self.high - self.low), 0.0, 1.0)
         if self.task == "vector":
             return shares
@@ -120,12 +133,17 @@ class Job:
 
     def tally(self) -> Tally:
         """An empty count of reports."""
+        if isinstance(self.device, PrefixDevice):
+            return HeavyHitters(self.device)
         return Means(self.device) if self.task in ("mean", "vector") else Frequencies(self.device)
 
     def estimate(self, tally: Tally) -> Estimate:
         """The answer, with the privacy it cost."""
-        note = "simulated randomness: protects nobody" if self.simulated else ""
-        if self.task == "histogram":
+        simulated = "simulated randomness: protects nobody" if self.simulated else ""
+        if isinstance(tally, HeavyHitters):
+            found = tally.estimate(self.most)
+            found = replace(found, names=tuple(text(word, self.letters) for word in found.names))
+        elif self.task == "histogram":
             found = tally.estimate(self.categories)
         elif self.task == "quantiles":
             assert isinstance(tally, Frequencies)
@@ -133,6 +151,7 @@ class Job:
         else:
             found = tally.estimate(self.columns).scaled(self.low, self.high)
         guarantee = self.guarantee if self.shuffled else None
+        note = "; ".join(filter(None, (found.note, simulated)))
         return replace(found, guarantee=guarantee, note=note)
 
     def to_json(self) -> str:
@@ -171,7 +190,7 @@ def texts(column: Any, first_row: int) -> Any:
         raise ParameterError("column", "of text or whole numbers", str(column.type)) from None
 
 
-def _places(column: Any, categories: tuple[str, ...], first_row: int) -> NDArray[np.int64]:
+def places(column: Any, categories: tuple[str, ...], first_row: int) -> NDArray[np.int64]:
     pa = arrow()
     values = texts(column, first_row)
     found = pa.compute.index_in(values, pa.array(categories, pa.string()))
@@ -185,7 +204,21 @@ def _places(column: Any, categories: tuple[str, ...], first_row: int) -> NDArray
     return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
 
 
-def _numbers(column: Any, first_row: int) -> NDArray[np.float64]:
+def words(column: Any, letters: int, first_row: int) -> NDArray[np.int64]:
+    """The first bytes of each text as one number."""
+    pa = arrow()
+    values = texts(column, first_row).cast(pa.binary()).to_pylist()
+    rows = np.array(values, f"S{letters}").view(np.uint8).reshape(-1, letters)
+    places = 8 * np.arange(letters - 1, -1, -1)
+    return np.asarray((rows.astype(np.int64) << places).sum(axis=1))
+
+
+def text(word: int, letters: int) -> str:
+    """What a number of ``words`` stands for."""
+    return word.to_bytes(letters).rstrip(b"\0").decode(errors="replace")
+
+
+def numbers(column: Any, first_row: int) -> NDArray[np.float64]:
     pa = arrow()
     present(column, first_row)
     try:

@@ -2,6 +2,17 @@
 
 from shuffledp.planning.plan import Choice, Plan, plan
 from shuffledp.planning.target import Target
-from shuffledp.planning.tasks import Histogram, Mean, Task, Vector, task
+from shuffledp.planning.tasks import HeavyHitters, Histogram, Mean, Task, Vector, task
 
-__all__ = ["Choice", "Histogram", "Mean", "Plan", "Target", "Task", "Vector", "plan", "task"]
+__all__ = [
+    "Choice",
+    "HeavyHitters",
+    "Histogram",
+    "Mean",
+    "Plan",
+    "Target",
+    "Task",
+    "Vector",
+    "plan",
+    "task",
+]

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.curves.gdp import gaussian_delta
+from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
-from shuffledp.planning.target import Target
+from shuffledp.planning.target import Builder, Target
 from shuffledp.planning.tasks import Task
 from shuffledp.sampling import Device, device
 
@@ -76,9 +77,14 @@ def plan(
     progress: Callable[[Iterable[str]], Iterable[str]] = iter,
 ) -> Plan:
     """Rank the randomizers of a task by expected error, each at the largest budget allowed."""
-    builders = task.randomizers()
-    choices = [_shuffled(task, target, name) for name in progress(builders)]
-    local = [_local(task, target, name) for name in builders]
+    builders = {
+        name: build
+        for name, build in task.randomizers().items()
+        if target.rounds == 1 or _pure(build)  # without a pure budget composing takes too long
+    }
+    found = [_shuffled(task, target, name) for name in progress(builders)]
+    choices = [choice for choice in found if choice is not None]
+    local = [_local(task, target, name) for name in builders if _pure(builders[name])]
     baselines = [min(local, key=_error), _central(task, target)]
     return Plan(task, target, tuple(sorted(choices, key=_error)), tuple(baselines))
 
@@ -87,8 +93,19 @@ def _error(choice: Choice) -> float:
     return choice.error
 
 
-def _shuffled(task: Task, target: Target, name: str) -> Choice:
-    strength, found = target.largest(task.randomizers()[name])
+def _pure(build: Builder) -> bool:
+    return math.isfinite(build(1.0).eps0)
+
+
+def _shuffled(task: Task, target: Target, name: str) -> Choice | None:
+    """None where more or less noise would be needed than a device can add."""
+    build = task.randomizers()[name]
+    try:
+        strength, found = target.largest(build)
+    except ParameterError:
+        if _pure(build):
+            raise
+        return None
     eps0 = found.randomizer.eps0
     return Choice(
         name,

@@ -18,6 +18,7 @@ from shuffledp.randomizers import Randomizer
 from shuffledp.sampling import Device, device
 
 Builder = Callable[[float], Randomizer]
+"""From a strength: eps0, or, for Gaussian noise, the largest distance of two values over sigma."""
 _MOST = 40.0
 _PRECISION = 1e-3
 _NEAR, _FAR = 0.02, 60.0
@@ -80,8 +81,10 @@ class Target:
         else:
             while (below := excess(low)) > 0.0:  # without a pure budget less may be needed
                 low, high = 0.5 * low, low
-            while (above := excess(high)) <= 0.0 and high < _MOST:
-                low, below, high = high, above, 2.0 * high
+            above = _FAR
+            while high < _MOST and (above := excess(high)) <= 0.0:
+                low, below, high, above = high, above, 2.0 * high, _FAR
+            high = min(high, _MOST)
         for step in itertools.count():
             if high - low <= _PRECISION * low or below >= -_NEAR:
                 return low, device(build(low))

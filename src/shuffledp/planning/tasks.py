@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from shuffledp import checks
-from shuffledp.analysis.frequencies import mean_variance
+from shuffledp.analysis.frequencies import frequency_variance, mean_variance
 from shuffledp.analysis.means import Decoder
 from shuffledp.analysis.support import support
 from shuffledp.errors import ParameterError
+from shuffledp.planning.target import Builder
 from shuffledp.randomizers import (
     KRR,
     Gaussian,
@@ -22,6 +24,7 @@ from shuffledp.randomizers import (
     LocalHashing,
     OneBitMean,
     OneCoordinate,
+    OnePrefix,
     Piecewise,
     Randomizer,
     SubsetSelection,
@@ -30,10 +33,8 @@ from shuffledp.randomizers import (
     rappor,
 )
 from shuffledp.sampling import Device
+from shuffledp.sampling.prefixes import PrefixDevice
 from shuffledp.sampling.vectors import CoordinateDevice, GaussianVectorDevice
-
-Builder = Callable[[float], Randomizer]
-"""From a strength: eps0, or, for Gaussian noise, the largest distance of two values over sigma."""
 
 _NUMERIC: dict[str, Builder] = {
     "one-bit": lambda eps0: OneBitMean(eps0=eps0),
@@ -88,6 +89,26 @@ class Histogram(Task):
 
     def variance(self, device: Device, n: int) -> float:
         return mean_variance(support(device), self.k, n)
+
+    def sensitivities(self) -> tuple[float, float]:
+        return 2.0, math.sqrt(2.0)
+
+
+@dataclass(frozen=True)
+class HeavyHitters(Task):
+    """The frequent ones among words of so many bits, found prefix by prefix."""
+
+    bits: int
+    name: ClassVar[str] = "heavy-hitters"
+    error: ClassVar[str] = "the frequency of a rare word"
+
+    def randomizers(self) -> dict[str, Builder]:
+        return {"prefix": lambda eps0: OnePrefix(self.bits, eps0=eps0)}
+
+    def variance(self, device: Device, n: int) -> float:
+        assert isinstance(device, PrefixDevice)
+        share = max(n // device.lengths, 1)
+        return float(frequency_variance(support(device.inner), np.zeros(1), share)[0])
 
     def sensitivities(self) -> tuple[float, float]:
         return 2.0, math.sqrt(2.0)

@@ -29,20 +29,21 @@ def privacy(job: Job, found: Estimate) -> str:
 
 def print_estimate(job: Job, found: Estimate) -> None:
     """A table with error bars, then the privacy."""
+    title = f"{job.task} of {', '.join(job.columns)}: {found.reports:,} reports"
+    print_table(title, found, [privacy(job, found)])
+
+
+def print_table(title: str, found: Estimate, notes: list[str]) -> None:
+    """Estimates with error bars."""
     low, high = found.interval()
     columns = [found.values, np.sqrt(found.variances), low, high]
     rows = zip(found.names, *(column.tolist() for column in columns), strict=True)
+    first = found.quantity if found.quantity == "quantile" else ""
     print_rows(
-        f"{job.task} of {', '.join(job.columns)}: {found.reports:,} reports",
-        [
-            found.quantity if found.quantity == "quantile" else "",
-            "estimate",
-            "error",
-            "low",
-            "high",
-        ],
+        title,
+        [first, "estimate", "error", "low", "high"],
         [list(row) for row in rows],
-        [line for line in (privacy(job, found), found.note) if line],
+        [line for line in (*notes, found.note) if line],
     )
 
 

@@ -19,6 +19,17 @@ def print_guarantees(protocol: Personalized, answer: Guarantees, seconds: float)
     """One row per class; the warning goes to stderr."""
     out = console()
     out.print(f"[bold]{protocol}[/bold]  (one user's value replaced; budgets and n public)")
+    print_classes(answer)
+    worst = answer.worst
+    out.print(
+        f"worst class: budget {worst.eps0:g}, guaranteed {NAMES[answer.quantity]}"
+        f" {outward(worst.interval.upper, up=True)}; computed in {seconds:.2f} s"
+    )
+    Console(stderr=True).print(answer.warning, markup=False, highlight=False)
+
+
+def print_classes(answer: Guarantees) -> None:
+    """One row per class."""
     asked = "delta" if answer.quantity == "epsilon" else "epsilon"
     name = NAMES[answer.quantity]
     title = f"{name} at {asked} = {answer.given:g}, by class"
@@ -41,13 +52,7 @@ def print_guarantees(protocol: Personalized, answer: Guarantees, seconds: float)
             each.interval.status.value,
             each.interval.theorem,
         )
-    out.print(table)
-    worst = answer.worst
-    out.print(
-        f"worst class: budget {worst.eps0:g}, guaranteed {name} {outward(worst.interval.upper, up=True)};"
-        f" computed in {seconds:.2f} s"
-    )
-    Console(stderr=True).print(answer.warning, markup=False, highlight=False)
+    console().print(table)
 
 
 def save_guarantees(answer: Guarantees, path: str | Path) -> None:
