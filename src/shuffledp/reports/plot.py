@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import textwrap
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
@@ -37,16 +38,32 @@ _DEEPEST, _TINY = 1e-12, 1e-300
 _AXES = {"epsilon": "epsilon", "order": "order", "alpha": "type I error"}
 
 
-def new_figure(columns: int = 1, width: float = 6.4, height: float = 4.4) -> tuple[Figure, Any]:
+def new_figure(
+    columns: int = 1, width: float = 6.4, height: float = 4.4, rows: int = 1
+) -> tuple[Figure, Any]:
     """A figure that never touches a screen, and its axes."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("plot", "Drawing a picture") from error
-    figure = Figure(figsize=(width * columns, height), layout="constrained")
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, figure.subplots(1, columns)
+    return figure, figure.subplots(rows, columns)
+
+
+def panels(drawings: dict[str, Callable[[Any], None]], title: str, columns: int = 4) -> Figure:
+    """Small drawings side by side under their names; one legend for all."""
+    figure, grid = new_figure(columns, 3.2, 3.0, -(-len(drawings) // columns))
+    for axes, (name, draw) in zip(grid.flat, drawings.items(), strict=True):
+        draw(axes)
+        axes.grid(alpha=0.3)
+        axes.set_axisbelow(True)
+        axes.set_title(name, fontsize=9)
+    handles, labels = grid.flat[0].get_legend_handles_labels()
+    figure.suptitle(title, fontsize=10)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    return figure
 
 
 def dress(axes: Any, title: str = "") -> None:

@@ -102,12 +102,17 @@ def table_2() -> Result:
     def draw(axes: Any) -> None:
         at = [row[0] for row in rows]
         for column, style, label in (
+            (1, "k+", "FV, printed"),
+            (2, "k-", "FV, ours (HEURISTIC here)"),
+            (3, "C4+", "CCC, printed"),
+            (4, "C4-", "CCC, authors' program (REFUTED)"),
+            (5, "C0+", "HPS, printed"),
             (6, "s-", "HPS, authors' program (REFUTED)"),
             (8, "s:", "HPS, formulas (REFUTED)"),
             (9, "^-", "ours, Gaussian noise (PROVEN)"),
             (10, "v--", "leaked by a data set"),
         ):
-            axes.plot(at, [max(float(str(row[column])), 1e-40) for row in rows], style, label=label)
+            axes.plot(at, [max(float(str(row[column])), 1e-40) for row in rows], style, ms=9, label=label)
         axes.set(yscale="log", xlabel="epsilon", ylabel="delta", ylim=(1e-40, 1.0))
 
     return Result(
@@ -204,17 +209,36 @@ def figure_4() -> Result:
                 kind = "pure" if pure else "approximate"
                 rows.append((kind, setting, n, *published, upper, lower, ", ".join(below)))
 
-    def draw(axes: Any) -> None:
-        for setting, colour in zip(SETTINGS, ("C0", "C1", "C2", "C3"), strict=True):
-            chosen = [row for row in rows if row[0] == "pure" and row[1] == setting]
-            at = [row[2] for row in chosen]
-            axes.plot(
-                at, [row[3] for row in chosen], colour + ":", label=f"HPS {setting} (REFUTED)"
-            )
-            axes.plot(at, [row[8] for row in chosen], colour, label=f"sound {setting} (PROVEN)")
-            axes.plot(at, [row[9] for row in chosen], colour + "--", label="leaked")
-        axes.set(xscale="log", yscale="log", xlabel="n", ylabel="epsilon, pure budgets")
+    styles = {
+        "hps-2024": ("s-", "C3", "HPS (REFUTED)"),
+        "ccc-2024-personal": (".-", "C4", "CCC (REFUTED)"),
+        "lzx-2023": (".-", "C1", "LZX (HEURISTIC)"),
+        "stronger-clones": (".:", "black", "FV, everyone at the largest budget"),
+        "balle-2019-hoeffding": (".:", "gray", "BGN, everyone at the largest budget"),
+    }
 
+    def panel(kind: str, setting: str) -> Callable[[Any], None]:
+        chosen = [row for row in rows if row[:2] == (kind, setting)]
+        at = [row[2] for row in chosen]
+
+        def draw(axes: Any) -> None:
+            for column, name in enumerate(names, start=3):
+                style, colour, label = styles[name]
+                said = [np.nan if row[column] is None else row[column] for row in chosen]
+                axes.plot(at, said, style, color=colour, label=label)
+            lower, upper = [row[9] for row in chosen], [row[8] for row in chosen]
+            axes.fill_between(at, lower, upper, color="#1a7f4b", alpha=0.2)
+            axes.plot(at, upper, color="#1a7f4b", label="sound (PROVEN)")
+            axes.plot(at, lower, "--", color="#1a7f4b", label="leaked by a data set")
+            axes.set(xscale="log", yscale="log", xlabel="n", ylabel="epsilon")
+
+        return draw
+
+    draw = {
+        f"{setting}, {kind}": panel(kind, setting)
+        for kind in ("pure", "approximate")
+        for setting in SETTINGS
+    }
     return Result(
         ("budgets", "setting", "n", *names, "sound", "leaked", "below the leak"),
         rows,

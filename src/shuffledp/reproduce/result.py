@@ -12,7 +12,7 @@ from typing import Any
 
 from shuffledp.errors import ParameterError
 from shuffledp.reports.files import write_whole
-from shuffledp.reports.plot import dress, new_figure, rendered
+from shuffledp.reports.plot import dress, new_figure, panels, rendered
 
 Row = tuple[object, ...]
 
@@ -23,7 +23,8 @@ class Result:
 
     columns: tuple[str, ...]
     rows: list[Row]
-    draw: Callable[[Any], None]
+    draw: Callable[[Any], None] | dict[str, Callable[[Any], None]]
+    """On one pair of axes, or by name on small ones."""
     remarks: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -35,9 +36,6 @@ class Result:
 
     def save(self, folder: Path, name: str, title: str) -> list[str]:
         """Write name.csv, name.json and name.png, once all three are ready."""
-        figure, axes = new_figure()
-        self.draw(axes)
-        dress(axes, title)
         table = io.StringIO(newline="")
         writer = csv.writer(table)
         writer.writerow(self.columns)
@@ -45,7 +43,7 @@ class Result:
         contents = {
             "csv": table.getvalue().encode(),
             "json": (json.dumps(self.to_dict(), indent=2) + "\n").encode(),
-            "png": rendered(figure, "png"),
+            "png": rendered(self._figure(title), "png"),
         }
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -54,6 +52,14 @@ class Result:
         for ending, content in contents.items():
             write_whole("out", folder / f"{name}.{ending}", content)
         return [str(folder / f"{name}.{ending}") for ending in contents]
+
+    def _figure(self, title: str) -> Any:
+        if isinstance(self.draw, dict):
+            return panels(self.draw, title)
+        figure, axes = new_figure()
+        self.draw(axes)
+        dress(axes, title)
+        return figure
 
 
 @dataclass(frozen=True)
