@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import checks
 from shuffledp.bounds.laws import WorstDataset, dataset_curve
@@ -32,6 +32,9 @@ _MOST_CLASSES = 64
 """Up to this many distinct budgets each is a class of its own."""
 _MOST_VISIBLE = 1000
 _GROUPS = 32
+_RARE = (1e-3, 1e-2)
+"""Shares of the users whose budgets, the smallest, form ranges of their own: others are hidden by
+them, while they may have nobody."""
 _FINE = 800
 _BISECTIONS = 10
 _SAME = 1e-3
@@ -188,7 +191,8 @@ class Personalized:
         """Runs of distinct strengths that form a class."""
         if not self._grouped or (self.budgets_visible and self._strengths.size <= _MOST_VISIBLE):
             return [(i, i) for i in range(self._strengths.size)]
-        return _cuts(self._strengths, _GROUPS)
+        few = np.searchsorted(np.cumsum(self._counts), self.n * np.array(_RARE))
+        return _cuts(self._strengths, _GROUPS, few)
 
     def _fine_cuts(self) -> list[tuple[int, int]]:
         return _cuts(self._strengths, _FINE) if self._strengths.size > _FINE else []
@@ -423,10 +427,10 @@ def _deltas(deltas: object, n: int) -> Array | None:
     return values
 
 
-def _cuts(strengths: Array, most: int) -> list[tuple[int, int]]:
-    """Runs of neighbouring strengths, equally wide in the logarithm, none empty."""
+def _cuts(strengths: Array, most: int, also: ArrayLike = ()) -> list[tuple[int, int]]:
+    """Runs of neighbouring strengths, equally wide in the logarithm, none empty; cut ``also`` here."""
     edges = np.geomspace(float(strengths[0]), float(strengths[-1]) * (1.0 + 1e-12), most + 1)
-    starts = np.unique(np.searchsorted(strengths, edges[:-1]))
+    starts = np.unique(np.concatenate([np.searchsorted(strengths, edges[:-1]), also])).astype(int)
     ends = np.append(starts[1:] - 1, strengths.size - 1)
     return [(int(a), int(b)) for a, b in zip(starts, ends, strict=True) if a <= b]
 

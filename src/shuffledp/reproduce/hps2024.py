@@ -112,7 +112,9 @@ def table_2() -> Result:
             (9, "^-", "ours, Gaussian noise (PROVEN)"),
             (10, "v--", "leaked by a data set"),
         ):
-            axes.plot(at, [max(float(str(row[column])), 1e-40) for row in rows], style, ms=9, label=label)
+            axes.plot(
+                at, [max(float(str(row[column])), 1e-40) for row in rows], style, ms=9, label=label
+            )
         axes.set(yscale="log", xlabel="epsilon", ylabel="delta", ylim=(1e-40, 1.0))
 
     return Result(
