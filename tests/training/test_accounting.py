@@ -96,9 +96,9 @@ def test_check_in_claims_are_labelled() -> None:
     assert all(claim.status is not Status.PROVEN for claim in spent.claims)
 
 
-@pytest.mark.slow
-def test_tight_is_better_and_brackets_the_truth() -> None:
-    quick = Rounds(sigma=5.0, clients=60_000, rate=0.1, delta=1 / 60_000).after(5540)
-    tight = Rounds(sigma=5.0, clients=60_000, rate=0.1, delta=1 / 60_000, tight=True).after(5540)
-    assert tight.guarantee.status is Status.PROVEN
-    assert tight.claims[0].value < tight.epsilon < 0.2 * quick.epsilon
+def test_check_in_guarantee_and_leak() -> None:
+    account = Rounds(sigma=5.0, clients=60_000, rate=0.1, delta=1 / 60_000)
+    spent, leaked = account.after(5540), account.leaked(5540)
+    assert spent.guarantee.status is Status.PROVEN
+    assert leaked.status is Status.FIXED_PAIR
+    assert 0.11 < leaked.value < spent.epsilon < 1.26

@@ -76,9 +76,6 @@ def shuffled_sgd(preset: str | None, **given: Any) -> None:
 @click.option("--sigma", type=float, help="Deviation of a report's noise, in clipping norms.")
 @click.option("--rate", type=float, help="Probability that a client reports in a round.")
 @click.option("--rounds", type=Count(), help="Number of rounds.")
-@click.option(
-    "--tight/--quick", default=None, help="A better account, after a minute's preparation."
-)
 def check_in(preset: str | None, **given: Any) -> None:
     """Shuffled check-in with Gaussian noise (Liew, Takahashi 2023, section 5.2)."""
     _train("check-in", preset or "small-check-in", **given)

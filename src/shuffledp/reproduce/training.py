@@ -192,10 +192,18 @@ def liew_figure_1b() -> Result:
 
 def liew_result(history: History) -> Result:
     """The figure from a run, finished or not."""
-    spent = [history.trainer.account.after(row.release) for row in history.rows]
-    names = [f"{c.theorem} ({c.status.value}, {c.note.split(';')[0]})" for c in spent[-1].claims]
+    from shuffledp.training.accounting import Rounds
+
+    account = history.trainer.account
+    assert isinstance(account, Rounds)
+    spent = [account.after(row.release) for row in history.rows]
+    claims = [f"{c.theorem} ({c.status.value}, {c.note.split(';')[0]})" for c in spent[-1].claims]
+    names = ["leaked by a data set", *claims]
     rows: list[Row] = [
-        (row.release, row.test_accuracy, each.epsilon, *(claim.value for claim in each.claims))
+        (
+            *(row.release, row.test_accuracy, each.epsilon, account.leaked(row.release).value),
+            *(claim.value for claim in each.claims),
+        )
         for row, each in zip(history.rows, spent, strict=True)
     ]
 

@@ -23,8 +23,7 @@ class CheckInTrainer(Trainer):
     A report is the gradient clipped to l2 norm ``clip`` plus normal noise of deviation sigma * clip; the
     server sees the reports in random order and averages them. With ``simulation`` the noise of all
     reports is one draw of their sum, which has the same law; otherwise each report gets its own. A
-    round in which nobody checks in changes nothing and counts all the same. ``tight`` asks for the
-    better account, which takes a minute to prepare.
+    round in which nobody checks in changes nothing and counts all the same.
     """
 
     name = "check-in"
@@ -41,7 +40,6 @@ class CheckInTrainer(Trainer):
         clip: float = 0.01,
         learning_rate: float = 1.0,
         delta: float | None = None,
-        tight: bool = False,
         loss: Loss = cross_entropy,
         simulation: bool = False,
         seed: int | None = None,
@@ -65,7 +63,6 @@ class CheckInTrainer(Trainer):
             clients=clients,
             rate=self.rate,
             delta=checks.probability("delta", 1.0 / clients if delta is None else delta),
-            tight=tight,
         )
 
     @property

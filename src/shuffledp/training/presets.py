@@ -112,7 +112,6 @@ PRESETS: dict[str, Preset] = {
             "rounds": 5540,
             "clip": 0.01,
             "learning_rate": 8.0,
-            "tight": True,
         },
         every=50,
     ),
