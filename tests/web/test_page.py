@@ -217,7 +217,7 @@ def test_plots_and_files(page: Page, tmp_path: Path) -> None:
     download.value.save_as(tmp_path / "users.csv")
     with (tmp_path / "users.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 17
+    assert len(rows) == 13
     crowds = [int(row["x"]) for row in rows]
     assert crowds == sorted(crowds)
     assert all(float(row["lower"]) <= float(row["upper"]) for row in rows)

@@ -60,12 +60,12 @@ class FloorCurve(ProfileCurve):
     randomizer: LDP
     theorem: str
 
-    def enclose_epsilon(self, delta: float) -> Enclosure:
+    def enclose_epsilon(self, delta: float, width: float = SEARCH) -> Enclosure:
         eps0, delta0 = self.randomizer.eps0, self.randomizer.delta0
         last = self.lowest()
-        if self.enclose(last, SEARCH).upper <= delta:
+        if self.enclose(last, width).upper <= delta:
             return invert_decreasing(
-                lambda x: self.enclose(x, SEARCH),
+                lambda x: self.enclose(x, width),
                 lambda x: self.enclose(x, QUICK),
                 delta,
                 last,

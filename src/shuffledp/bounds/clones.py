@@ -75,8 +75,12 @@ def response_curve(eps0: float) -> ProfileCurve:
 def pair_curve(randomizer: LDP, n: int, weight: Weight) -> ProfileCurve:
     """Exact curve of a clone pair with the given clone probability."""
     eps0 = randomizer.eps0
-    if eps0 > _NO_CLONES:
-        return response_curve(eps0)
+    return response_curve(eps0) if eps0 > _NO_CLONES else _pair(eps0, n, weight)
+
+
+@lru_cache(maxsize=64)
+def _pair(eps0: float, n: int, weight: Weight) -> ProfileCurve:
+    """Several theorems speak of the same pair: what one has computed the others know."""
     p, q = weight(eps0)
 
     def sums(epsilon: float) -> TwoSided:
@@ -84,8 +88,12 @@ def pair_curve(randomizer: LDP, n: int, weight: Weight) -> ProfileCurve:
         log_scale = math.log(2.0 * math.tanh(0.5 * eps0)) + log1p_exp(epsilon)
         return TwoSided(n, p, q, log_scale, slope, coslope)
 
+    @lru_cache(maxsize=256)
+    def profile(epsilon: float, width: float) -> Enclosure:
+        return sums(epsilon).delta(width)
+
     return ProfileCurve(
-        lambda epsilon, width: sums(epsilon).delta(width),
+        profile,
         top=eps0,
         many=lambda epsilons: delta_many([sums(epsilon) for epsilon in epsilons]),
         exact_renyi=lambda order: pair_renyi(eps0, n, weight, order).upper,

@@ -6,7 +6,7 @@ Symbols: e = exp(epsilon); V = (first - e second) / base as in docs/proofs/ident
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -104,6 +104,11 @@ class WorstDataset(Curve):
 
     def tradeoff(self, alpha: float) -> float:
         return min(curve.tradeoff(alpha) for curve in self.curves)
+
+    def sketched(self, quantity: str, at: Sequence[float]) -> list[float]:
+        values = [curve.sketched(quantity, at) for curve in self.curves]
+        most = min if quantity == "tradeoff" else max
+        return [most(column) for column in zip(*values, strict=True)]
 
 
 @bound(

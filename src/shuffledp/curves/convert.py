@@ -36,13 +36,34 @@ def tradeoff_from_profile(second: Profile, first: Profile, alpha: float, top: fl
         keep, lose = (1.0, t * alpha) if x >= 0.0 else (t, t * alpha)
         return Enclosure(keep * (1.0 - delta.upper) - lose, keep * (1.0 - delta.lower) - lose)
 
-    best = peak(lambda x: g(x, QUICK).middle, -top, top)
+    deviation = 2.5 * second(0.0, QUICK).upper  # about that of a loss
+    best = peak(
+        lambda x: g(x, QUICK).middle, *_around(lambda x: g(x, QUICK).middle, deviation, top)
+    )
     result = _ceiling(lambda x: g(x, FINE), best, top)
     slack = 1e-15
     return Enclosure(
         min(max(result.lower - slack, 0.0), 1.0 - alpha),
         1.0 - alpha if beyond else min(max(result.upper + slack, 0.0), 1.0 - alpha),
     )
+
+
+def _around(f: Callable[[float], float], step: float, top: float) -> tuple[float, float]:
+    """Where f, rising then falling, is largest lies between these: steps from 0, each twice as long."""
+    step = min(max(step, 1e-12 * top), top)
+    if top <= 0.0:
+        return 0.0, 0.0
+    middle, left, right = f(0.0), f(-step), f(step)
+    if middle >= max(left, right):
+        return -step, step
+    sign, value = (1.0, right) if right > left else (-1.0, left)
+    before, at = 0.0, step
+    while at < top:
+        following = min(2.0 * at, top)
+        if (value_there := f(sign * following)) <= value:
+            return min(sign * before, sign * following), max(sign * before, sign * following)
+        before, at, value = at, following, value_there
+    return min(sign * before, sign * top), max(sign * before, sign * top)
 
 
 def _ceiling(f: Callable[[float], Enclosure], best: float, top: float) -> Enclosure:

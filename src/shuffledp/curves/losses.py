@@ -22,8 +22,12 @@ _UNITS = np.concatenate(
     [np.arange(1, 31) * 0.1, 3.0 + np.arange(1, 21) * 0.15, 6.0 + np.arange(1, 21) * 0.3]
 )
 """Grid in standard deviations of a loss; beyond, it grows by a tenth."""
+_PARTS = (30, 50)
+"""Where the grid may end early."""
 _FAR = 200.0
 _OUTWARD = 16.0 * U
+_BLUR = 1e-12
+"""Far more than the rounding of a sum of a few hundred terms, at most 1 together."""
 
 Ends = tuple[Array, Array]
 """Lower and upper ends."""
@@ -51,14 +55,20 @@ class Samples:
         sd = max(2.5 * float(side[1][0]) for side in start)
         end = min(top, _FAR)
         epsilons, found = [0.0], [start]
-        grid = [x for x in (sd * _UNITS[every - 1 :: every]).tolist() if x < end * (1.0 - 1e-9)]
+        parts = [part[every - 1 :: every] for part in np.split(sd * _UNITS, _PARTS)]
+        inside = [[x for x in part.tolist() if x < end * (1.0 - 1e-9)] for part in parts]
+        waiting = [part for part in inside if part]
         while True:
+            if waiting:
+                grid = waiting.pop(0)
+            else:
+                far = epsilons[-1] * 1.1 ** np.arange(1, 9)
+                grid = [x for x in far.tolist() if 0.0 < x < end * 0.99]
+                grid = grid if len(grid) == 8 else [*grid, end]
             found.append(profiles(grid))
             epsilons += grid
             if epsilons[-1] == end or max(side[1][-1] for side in found[-1]) <= deepest:
                 break
-            grid = [x for x in (epsilons[-1] * 1.1 ** np.arange(1, 9)).tolist() if x < end * 0.99]
-            grid = grid if len(grid) == 8 else [*grid, end]
         if end == top and epsilons[-1] < top:
             epsilons.append(top)
             found.append(start)
@@ -90,8 +100,12 @@ class Samples:
         losses = losses + 8.0 * U * np.abs(losses) + 1e-300
         return _made(losses, masses[1:] * factor, min(revealing * factor, 1.0))
 
-    def below(self) -> Losses:
-        """Losses whose profile is nowhere above the true one."""
+    def below(self, whole: bool = True) -> Losses:
+        """Losses whose profile is nowhere above the true one.
+
+        Unless ``whole``, the ends need not belong to one pair of laws in both directions, only to a
+        convex function in each: no chord is then extended beyond t = 1.
+        """
         x = np.expm1(self.epsilons) * (1.0 - _OUTWARD)
         forward = self._at_smaller_slope(x, *self.forward)
         reverse = self._at_smaller_slope(x, *self.reverse)
@@ -102,7 +116,9 @@ class Samples:
         lower = np.concatenate([[1.0], low, forward[0]])
         upper = np.concatenate([[1.0], high, forward[1]])
         lower[-1] = 0.0
-        knots, values = _under(at, np.maximum(lower, 0.0), upper)
+        one = len(left) + 1
+        upper[one] = max(upper[one], reverse[1][0])
+        knots, values = _under(at, np.maximum(lower, 0.0), upper, None if whole else one)
         knots, values = lower_hull(knots, np.maximum(values, np.maximum(-knots, 0.0)))
         masses, revealing = _masses(np.diff(knots), values)
         long = _profile(np.diff(knots), masses, revealing)
@@ -139,17 +155,20 @@ def _profile(gaps: Array, masses: Array, revealing: float) -> Array:
     return np.asarray(np.cumsum(steps[::-1])[::-1])
 
 
-def _under(x: Array, low: Array, high: Array) -> tuple[Array, Array]:
+def _under(x: Array, low: Array, high: Array, apart: int | None) -> tuple[Array, Array]:
     """Knots of a function below every profile that lies between ``low`` and ``high`` at x.
 
     Between two points the chord of the two before, extended, and that of the two after both lie
     below; they cross at one more knot. Before the first point 1 - t stands for the chord, after the
-    last one 0, its lower end.
+    last one 0, its lower end. No chord is extended beyond the point ``apart``: slopes lie between -1
+    and 0 anyway.
     """
     rise = np.full_like(x, -1.0)
     rise[1:] = (low[1:] - high[:-1]) / np.diff(x)  # slope for t >= x_i
     fall = np.zeros_like(x)
     fall[:-1] = (high[1:] - low[:-1]) / np.diff(x)  # slope for t <= x_i
+    if apart is not None:
+        rise[apart], fall[apart] = -1.0, 0.0
     a, b = slice(None, -1), slice(1, None)
     gap = fall[b] - rise[a]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -170,6 +189,17 @@ def _under(x: Array, low: Array, high: Array) -> tuple[Array, Array]:
 def _made(losses: Array, masses: Array, revealing: float) -> Losses:
     keep = masses > 0.0
     return Losses(losses[keep], masses[keep], revealing)
+
+
+def tradeoffs(losses: Losses, alphas: Array, up: bool) -> Array:
+    """Smallest type II errors at these type I errors, rounded up or down.
+
+    1 - (profile at t) - t alpha is largest at a knot, or at t = 0.
+    """
+    knots = np.append(0.0, np.exp(losses.values))
+    profile = _profile(np.diff(knots), np.append(0.0, losses.masses), losses.revealing)
+    best = np.max(1.0 - profile - np.multiply.outer(alphas, knots), axis=-1)
+    return np.asarray(np.clip(best + (_BLUR if up else -_BLUR), 0.0, 1.0 - alphas))
 
 
 def stated_losses(epsilon: float, delta: float) -> Losses:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from shuffledp.curves.base import Curve
 from shuffledp.curves.convert import Profile, renyi_from_profile, tradeoff_from_profile
+from shuffledp.curves.losses import Samples, tradeoffs
 from shuffledp.errors import ConversionError
 from shuffledp.labels import Direction
 from shuffledp.numerics.binomial import Array
@@ -19,6 +20,8 @@ from shuffledp.numerics.search import invert_decreasing
 
 _FAR = 200.0
 """Where searches end if delta never vanishes."""
+_SKETCHED = 1e-6
+"""Where delta ends in a picture of a trade-off function."""
 _STEEPEST = 1e3
 """Stands for an infinite slope: there only what one law alone can produce is left."""
 
@@ -71,17 +74,17 @@ class ProfileCurve(Curve):
     def epsilon(self, delta: float) -> float:
         return self._end(self.enclose_epsilon(delta))
 
-    def enclose_epsilon(self, delta: float) -> Enclosure:
+    def enclose_epsilon(self, delta: float, width: float = SEARCH) -> Enclosure:
         """Enclosure of the pair's own epsilon(delta); only the lower end is sought for LOWER curves."""
         end = min(self.top, _FAR) if math.isinf(self.top) else self.top
         if math.isinf(self.top):
-            last = self.enclose(end, SEARCH)
+            last = self.enclose(end, width)
             if self.direction is Direction.LOWER and last.lower >= delta:
                 return Enclosure(end, math.inf)
             if last.upper > delta:
                 raise ConversionError(f"No epsilon up to {_FAR:g} reaches delta = {delta:g}.")
         return invert_decreasing(
-            lambda x: self.enclose(x, SEARCH),
+            lambda x: self.enclose(x, width),
             lambda x: self.enclose(x, QUICK),
             delta,
             end,
@@ -112,6 +115,30 @@ class ProfileCurve(Curve):
         if self.direction is Direction.UPPER:
             return min(value.lower for value in values)
         return min(value.upper for value in values)
+
+    def sketched(self, quantity: str, at: Sequence[float]) -> list[float]:
+        if quantity == "epsilon":
+            return [self._end(self.enclose_epsilon(delta, QUICK)) for delta in at]
+        if quantity == "delta":
+            if self.many is None:
+                return [self._end(self.enclose(epsilon, QUICK)) for epsilon in at]
+            lower, upper = self.many(list(at))
+            return list(map(float, upper if self.direction is Direction.UPPER else lower))
+        if quantity == "tradeoff":
+            return self._sketched_tradeoff(at)
+        return super().sketched(quantity, at)
+
+    def _sketched_tradeoff(self, alphas: Sequence[float]) -> list[float]:
+        above = self.direction is Direction.UPPER
+        samples = Samples.take(self.sampled, self.top, _SKETCHED, every=2)
+        sides = [samples] if self.reverse is None else [samples, samples.swapped()]
+        values = [
+            tradeoffs(
+                side.above() if above else side.below(whole=False), np.asarray(alphas), not above
+            )
+            for side in sides
+        ]
+        return list(map(float, np.min(values, axis=0)))
 
 
 def _ends(values: list[Enclosure]) -> tuple[Array, Array]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp import checks
 from shuffledp.cli.options import protocol, question, randomizer, settings
 from shuffledp.errors import ParameterError
-from shuffledp.labels import Interval
 from shuffledp.protocols import Shuffled, calibrate, calibrate_sigma, pair_values
 from shuffledp.protocols.shuffled import QUESTIONS
 from shuffledp.web.fields import CROWD, MECHANISM
@@ -54,25 +53,29 @@ def bounds(given: Given) -> dict[str, Any]:
 
 
 def curve(given: Given) -> dict[str, Any]:
-    """The next points of a curve, coarse to fine, as many as a slice of time allows."""
+    """The next points of a curve, coarse to fine, as many as a slice of time allows.
+
+    For a picture: each end is sound, but up to a few percent wider than that of ``account``.
+    """
     deployment = _deployment(given)
     if "curve" not in given:
         raise ParameterError("curve", "given: users, delta or tradeoff", None)
-    abscissas, ask = _CURVES[given["curve"]](deployment, given)
+    sweep = _CURVES[given["curve"]](deployment, given)
     start = max(int(given.get("start", 0)), 0)
-    order = _coarse_to_fine(len(abscissas))[start:]
-    began, points = time.perf_counter(), []
-    for index in order:
-        interval = ask(abscissas[index])
-        points.append({"x": abscissas[index], "lower": interval.lower, "upper": interval.upper})
-        if time.perf_counter() - began > SLICE:
-            break
-    done = start + len(points)
+    order = [sweep.at[index] for index in _coarse_to_fine(len(sweep.at))[start:]]
+    points: list[dict[str, Any]] = []
+    began, spent = time.perf_counter(), 0.0
+    while order and spent < SLICE:
+        left = int((SLICE - spent) / spent * len(points)) if points else sweep.first
+        now, order = order[: max(left, 1)], order[max(left, 1) :]
+        ends = zip(now, *sweep.band(now), strict=True)
+        points += [{"x": x, "lower": _shown(low), "upper": _shown(high)} for x, low, high in ends]
+        spent = time.perf_counter() - began
     return {
         "curve": given["curve"],
         "points": points,
-        "next": done if done < len(abscissas) else None,
-        "total": len(abscissas),
+        "next": start + len(points) if order else None,
+        "total": len(sweep.at),
     }
 
 
@@ -128,31 +131,48 @@ def _asked(given: Given) -> dict[str, float]:
     return question(**{name: given.get(name) for name in QUESTIONS})
 
 
-Ask = Callable[[Any], Interval]
+def _shown(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
-def _over_users(deployment: Shuffled, given: Given) -> tuple[list[Any], Ask]:
+@dataclass(frozen=True)
+class _Sweep:
+    """Abscissas, both ends at some of them, and how many to try first."""
+
+    at: list[Any]
+    band: Callable[[list[Any]], tuple[list[float], list[float]]]
+    first: int = 3
+
+
+def _over_users(deployment: Shuffled, given: Given) -> _Sweep:
     """The question asked, for crowds from a thirtieth to thirty times as large."""
-    asked = _asked(given)
+    asked = {name: [value] for name, value in _asked(given).items()}
     low = max(2.0, deployment.crowd / 30.0)
     high = max(min(deployment.crowd * 30.0, 1e12), 10.0 * low)
-    crowds = sorted({round(low * (high / low) ** (i / 16)) for i in range(17)})
+    crowds = sorted({round(low * (high / low) ** (i / 12)) for i in range(13)})
     alone = replace(deployment, minimum_batch=None, colluders=0)
-    return [n for n in crowds if n <= 10**12], lambda n: replace(alone, n=n).ask(**asked)
+
+    def band(some: list[int]) -> tuple[list[float], list[float]]:
+        ends = [replace(alone, n=n).band(**asked) for n in some]
+        return [low for (low,), _ in ends], [high for _, (high,) in ends]
+
+    return _Sweep([n for n in crowds if n <= 10**12], band, first=1)
 
 
-def _over_epsilon(deployment: Shuffled, given: Given) -> tuple[list[Any], Ask]:
+def _over_epsilon(deployment: Shuffled, given: Given) -> _Sweep:
     if "top" not in given:
         raise ParameterError("top", "given for the delta curve", None)
     top = checks.positive("top", given["top"])
-    return [top * i / 20 for i in range(21)], lambda epsilon: deployment.delta(epsilon)
+    return _Sweep([top * i / 20 for i in range(21)], lambda some: deployment.band(epsilon=some))
 
 
-def _over_alpha(deployment: Shuffled, _given: Given) -> tuple[list[Any], Ask]:
-    return [i / 12 for i in range(13)], lambda alpha: deployment.tradeoff(alpha)
+def _over_alpha(deployment: Shuffled, _given: Given) -> _Sweep:
+    """All at once: most of the work is the same for every point."""
+    at = [i / 24 for i in range(25)]
+    return _Sweep(at, lambda some: deployment.band(alpha=some), first=len(at))
 
 
-_CURVES: dict[str, Callable[[Shuffled, Given], tuple[list[Any], Ask]]] = {
+_CURVES: dict[str, Callable[[Shuffled, Given], _Sweep]] = {
     "users": _over_users,
     "delta": _over_epsilon,
     "tradeoff": _over_alpha,

@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +84,26 @@ def _endpoint(job: str, fields: dict[str, Field]) -> Endpoint:
             given = read(fields, request.query_params.multi_items())
         except ParameterError as error:
             raise Refused(422, "parameter", str(error), error.parameter) from None
-        return JSONResponse(await request.app.state.answers.get(job, given))
+        found = await _unless_left(request, request.app.state.answers.get(job, given))
+        return Response(found, media_type="application/json")
 
     return answer
+
+
+async def _unless_left(request: Request, answer: Coroutine[Any, Any, bytes]) -> bytes:
+    """The answer; nothing is computed for those who have gone: a page asks anew at every move."""
+    asking, leaving = asyncio.ensure_future(answer), asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        return asking.result() if asking.done() else b""
+    finally:
+        asking.cancel()
+        leaving.cancel()
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _mechanisms(_request: Request) -> Response:
@@ -114,26 +132,45 @@ async def _http_error(_request: Request, error: Exception) -> Response:
     return JSONResponse(answer.to_dict(), error.status_code, error.headers)
 
 
+@dataclass(eq=False)
+class _Known:
+    """An answer known or on its way, and how many wait for it."""
+
+    answer: asyncio.Task[bytes]
+    waiting: int = 0
+
+
 class _Answers:
     """Every question is computed once, also when many ask it at the same time."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._known: OrderedDict[object, asyncio.Task[dict[str, Any]]] = OrderedDict()
+        self._known: OrderedDict[object, _Known] = OrderedDict()
 
-    async def get(self, job: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def get(self, job: str, given: Mapping[str, Any]) -> bytes:
         key = (job, tuple(sorted(given.items())))
-        if key not in self._known:
-            self._known[key] = asyncio.create_task(self._workers.run(job, given))
+        if key in self._known:
+            self._known.move_to_end(key)
+        else:
+            self._known[key] = _Known(asyncio.create_task(self._workers.run(job, given)))
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
-        task = self._known[key]
+        known = self._known[key]
+        known.waiting += 1
         try:
-            return await asyncio.shield(task)
+            return await asyncio.shield(known.answer)
         except Refused as refused:
-            if self._known.get(key) is task:
-                del self._known[key]
+            self._forget(key, known)
             raise Refused(*refused.args) from None
+        finally:
+            known.waiting -= 1
+            if not known.waiting and not known.answer.done():
+                known.answer.cancel()
+                self._forget(key, known)
+
+    def _forget(self, key: object, known: _Known) -> None:
+        if self._known.get(key) is known:
+            del self._known[key]
 
 
 class _Headers:

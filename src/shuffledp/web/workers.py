@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import heapq
+import itertools
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
@@ -12,6 +14,8 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 _MEMORY = 2 * 1024**3
+_PLOTS = ("curve", "bounds")
+"""Wait until every number asked for is there."""
 _context = get_context("spawn")
 
 
@@ -29,6 +33,7 @@ class Refused(Exception):
 
 def _serve(pipe: Connection) -> None:
     """In the worker: take jobs, send answers."""
+    import json
     import signal
 
     from shuffledp.errors import ConversionError, ParameterError, RegimeError, ShuffleDPError
@@ -46,7 +51,7 @@ def _serve(pipe: Connection) -> None:
         except (EOFError, OSError):
             return
         try:
-            answer: object = JOBS[job](given)
+            answer: object = json.dumps(JOBS[job](given), allow_nan=False).encode()
         except ParameterError as error:
             answer = Refused(422, "parameter", str(error), error.parameter)
         except (RegimeError, ConversionError) as error:
@@ -92,22 +97,16 @@ class Workers:
     """A fixed number of processes; one that misses its deadline is ended and replaced."""
 
     def __init__(self, count: int, deadline: float, queue: int) -> None:
-        self.deadline, self._queue, self._waiting = deadline, queue, 0
+        self.deadline, self._queue = deadline, queue
         self._threads = ThreadPoolExecutor(count)
         self._all = [_Worker() for _ in range(count)]
-        self._idle: asyncio.Queue[_Worker] = asyncio.Queue()
-        for worker in self._all:
-            self._idle.put_nowait(worker)
+        self._idle = list(self._all)
+        self._waiting: list[tuple[bool, int, asyncio.Future[_Worker]]] = []
+        self._tickets = itertools.count()
 
-    async def run(self, job: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer, or Refused."""
-        if self._waiting >= self._queue:
-            raise Refused(429, "busy", "Too many questions are waiting. Try again in a moment.")
-        self._waiting += 1
-        try:
-            worker = await self._idle.get()
-        finally:
-            self._waiting -= 1
+    async def run(self, job: str, given: Mapping[str, Any]) -> bytes:
+        """The answer as JSON, or Refused. Who is cancelled while waiting leaves the queue."""
+        worker = await self._next(job in _PLOTS)
         task = asyncio.get_running_loop().run_in_executor(
             self._threads, worker.run, job, given, self.deadline
         )
@@ -122,8 +121,34 @@ class Workers:
             )
         if isinstance(answer, Refused):
             raise answer
-        assert isinstance(answer, dict)
+        assert isinstance(answer, bytes)
         return answer
+
+    async def _next(self, patient: bool) -> _Worker:
+        """An idle worker; plots wait for numbers, otherwise in order."""
+        if self._idle:
+            return self._idle.pop()
+        if len(self._waiting) >= self._queue:
+            self._waiting = [entry for entry in self._waiting if not entry[2].done()]
+            heapq.heapify(self._waiting)
+        if len(self._waiting) >= self._queue:
+            raise Refused(429, "busy", "Too many questions are waiting. Try again in a moment.")
+        place: asyncio.Future[_Worker] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (patient, next(self._tickets), place))
+        try:
+            return await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self._give(place.result())
+            raise
+
+    def _give(self, worker: _Worker) -> None:
+        while self._waiting:
+            place = heapq.heappop(self._waiting)[2]
+            if not place.done():
+                place.set_result(worker)
+                return
+        self._idle.append(worker)
 
     def _release(self, worker: _Worker, done: asyncio.Future[Any]) -> None:
         failed = done.cancelled() or done.exception() is not None or done.result() is None
@@ -132,7 +157,7 @@ class Workers:
             self._all.remove(worker)
             worker = _Worker()
             self._all.append(worker)
-        self._idle.put_nowait(worker)
+        self._give(worker)
 
     def close(self) -> None:
         """End all processes."""

@@ -211,8 +211,8 @@ async function update() {
   const top = typeof shown === "number" ? 2 * shown || 1 : 1.6 * (shown?.upper || data.account.eps0 || 1);
   const plain = { ...given };
   await Promise.all([
-    plot("users", given, signal),
-    plot("delta", { ...plain, top: String(Math.min(top, 1000)) }, signal).then(() => plot("bounds", given, signal)).then(() => plot("tradeoff", plain, signal)),
+    plot("delta", { ...plain, top: String(Math.min(top, 1000)) }, signal).then(() => plot("users", given, signal)),
+    plot("tradeoff", plain, signal).then(() => plot("bounds", given, signal)),
   ]);
   if (!signal.aborted) document.body.dataset.ready = "all";
 }
