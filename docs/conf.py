@@ -8,4 +8,5 @@ html_theme = "furo"
 html_title = "shuffledp"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+autodoc_mock_imports = ["torch", "dp_accounting", "opacus", "opendp", "flwr", "psycopg", "pyspark"]
 suppress_warnings = ["myst.header"]

@@ -14,7 +14,9 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SESSIONS = [
     pytest.param(
-        [line[2:] for line in block.splitlines() if line.startswith("$ shuffledp ")], id=page.name
+        [line[2:] for line in block.splitlines() if line.startswith("$ shuffledp ")],
+        id=page.name,
+        marks=[pytest.mark.slow] if "shuffledp atlas" in block else [],
     )
     for page in PAGES
     for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL)

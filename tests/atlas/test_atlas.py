@@ -9,14 +9,14 @@ from click.testing import CliRunner
 
 from shuffledp.atlas import Cell, Claim, Point, Verdict, grid, save, survey
 from shuffledp.atlas.cell import _judge
-from shuffledp.atlas.grid import FAMILIES
+from shuffledp.atlas.grid import FAMILIES, Family
 from shuffledp.atlas.summary import Line, lines
 from shuffledp.bounds import all_theorems
 from shuffledp.cli import main
 from shuffledp.labels import Direction, Status, Value
 from shuffledp.protocols import refute
 
-LDP, KRR, LAPLACE, GAUSSIAN, CHECKED_IN = FAMILIES
+LDP, KRR, LAPLACE, GAUSSIAN, CHECKED_IN, APPROXIMATE, DRAWN, ROUNDS = FAMILIES
 POINTS = [
     Point(LDP, 0.5, 1000, 1e-3),
     Point(LDP, 8.0, 10_000, 1e-6),
@@ -33,6 +33,21 @@ def cells() -> list[Cell]:
 @pytest.fixture(scope="module")
 def summary(cells: list[Cell]) -> list[Line]:
     return lines(cells)
+
+
+@pytest.mark.parametrize(
+    ("family", "theorem"),
+    [
+        (APPROXIMATE, "stronger-clones-approximate"),
+        (DRAWN, "subsampled"),
+        (ROUNDS, "composition-gdp"),
+    ],
+    ids=lambda given: getattr(given, "title", given),
+)
+def test_other_ways_to_report_are_covered(family: Family, theorem: str) -> None:
+    (cell,) = survey([Point(family, 1.0, 100, 1e-6)])
+    assert theorem in {claim.theorem for claim in cell.claims}
+    assert not _violated(cell)
 
 
 def _violated(cell: Cell) -> dict[str, Claim]:

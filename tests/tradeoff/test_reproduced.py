@@ -32,5 +32,5 @@ def test_figure_3():
 @pytest.mark.parametrize("name", ["wang-2023-figure-2", "wang-2023-figure-3"])
 def test_files(name, tmp_path):
     pytest.importorskip("matplotlib")
-    files = ITEMS[name].run().save(tmp_path, name)
+    files = ITEMS[name].run().save(tmp_path, name, ITEMS[name].title)
     assert all((tmp_path / f.rsplit("/", 1)[-1]).stat().st_size > 500 for f in files)

@@ -12,7 +12,7 @@ from shuffledp.bounds import Bound, all_bounds, get_theorem
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Status, Value
 from shuffledp.protocols import Shuffled
-from shuffledp.randomizers import LDP
+from shuffledp.randomizers import LDP, Repeated, Subsampled
 
 _ORDER = 4.0
 """Asked of theorems that speak of Rényi divergences only."""
@@ -106,6 +106,8 @@ def _ask(protocol: Shuffled, bounds: list[Bound], **question: float) -> list[Val
 def _worst_dataset(protocol: Shuffled, epsilon: float) -> tuple[float, str]:
     """What the worst of the randomizer's usual data sets leaks, and that data set in words."""
     worst, words = 0.0, ""
+    if isinstance(protocol.randomizer, Repeated | Subsampled):
+        return worst, words  # only theorems speak of these
     for scene in protocol.randomizer.datasets():
         ways = {"": scene.outcomes, " (values exchanged)": scene.outcomes.swapped()}
         for suffix, outcomes in ways.items():

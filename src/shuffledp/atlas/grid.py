@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shuffledp.protocols import Shuffled
-from shuffledp.randomizers import CheckIn
+from shuffledp.randomizers import CheckIn, Repeated, Subsampled
 from shuffledp.randomizers.catalogue import build
 
 _BUDGETS = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0)
+_FEW_BUDGETS = (0.5, 1.0, 2.0, 4.0)
 _DEVIATIONS = (1.0, 2.0, 5.0)
 
 
@@ -25,6 +26,9 @@ class Family:
     values: tuple[float, ...]
     fixed: Mapping[str, Any] = field(default_factory=dict, hash=False)
     check_in: float = 1.0
+    drawn: float = 1.0
+    """Share of the users drawn each round."""
+    rounds: int = 1
 
 
 FAMILIES = (
@@ -40,6 +44,9 @@ FAMILIES = (
         {"sensitivity": 1.0, "scalar": True},
         check_in=0.1,
     ),
+    Family("any (eps0, 1e-9)-LDP", "ldp", "eps0", _FEW_BUDGETS, {"delta0": 1e-9}),
+    Family("10-RR, a tenth drawn", "krr", "eps0", _FEW_BUDGETS, {"k": 10}, drawn=0.1),
+    Family("any eps0-LDP, 100 rounds", "ldp", "eps0", _FEW_BUDGETS, rounds=100),
 )
 
 
@@ -67,6 +74,10 @@ class Point:
         randomizer = build(self.family.mechanism, given)
         if self.family.check_in < 1.0:
             randomizer = CheckIn(randomizer, self.family.check_in)
+        if self.family.drawn < 1.0:
+            randomizer = Subsampled(randomizer, round(self.family.drawn * self.n))
+        if self.family.rounds > 1:
+            randomizer = Repeated(randomizer, self.family.rounds)
         return Shuffled(randomizer, self.n)
 
 

@@ -43,7 +43,7 @@ def reproduce(item: str | None, show_list: bool, run_all: bool, out: Path, as_js
     results = []
     for name in progress(names, "reproducing"):
         result = ITEMS[name].run()
-        files = result.save(out, name)
+        files = result.save(out, name, ITEMS[name].title)
         results.append(
             {"item": name, "title": ITEMS[name].title, "files": files, **result.to_dict()}
         )

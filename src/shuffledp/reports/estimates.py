@@ -9,7 +9,7 @@ import numpy as np
 from shuffledp.analysis import Estimate
 from shuffledp.labels import outward
 from shuffledp.pipeline import Job
-from shuffledp.reports.plot import new_figure, save_figure
+from shuffledp.reports.plot import dress, new_figure, save_figure
 from shuffledp.reports.text import print_rows
 
 _MOST_BARS = 40
@@ -60,6 +60,5 @@ def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:
     )
     axes.tick_params(axis="x", rotation=90 if len(names) > 8 else 0, labelsize=8)
     axes.set_ylabel(f"{found.quantity} (95 % interval)")
-    axes.set_title(privacy(job, found), fontsize=7)
-    axes.grid(alpha=0.3)
+    dress(axes, f"{job.task} of {', '.join(job.columns)}; {privacy(job, found)}")
     save_figure(figure, path)

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from shuffledp.labels import outward
 from shuffledp.protocols.personalized import Guarantees, Personalized
-from shuffledp.reports.plot import COLOURS, new_figure, save_figure
+from shuffledp.reports.plot import COLOURS, dress, new_figure, save_figure
 from shuffledp.reports.text import NAMES, console
 
 _SHOWN = 40
@@ -67,7 +67,6 @@ def save_guarantees(answer: Guarantees, path: str | Path) -> None:
     if min(upper) > 0.0:
         axes.set_yscale("log")
     axes.set(xlabel="own budget eps_i", ylabel=f"{NAMES[answer.quantity]} after shuffling")
-    axes.set_title("budgets visible" if "travels" in answer.warning else "budgets hidden")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    shown = "visible" if "travels" in answer.warning else "hidden"
+    dress(axes, f"{NAMES[answer.quantity]} by own budget, budgets {shown}")
     save_figure(figure, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shuffledp.planning import Choice, Plan
-from shuffledp.reports.plot import new_figure, save_figure
+from shuffledp.reports.plot import dress, new_figure, save_figure
 from shuffledp.reports.text import print_rows
 
 
@@ -53,8 +53,10 @@ def save_plan(plan: Plan, path: str | Path) -> None:
     ]
     axes.barh(names, [c.error for c in shown], color=[colours[c.trust] for c in shown])
     axes.invert_yaxis()
-    axes.set(xscale="log", xlabel=f"expected error of {plan.task.error}", title=_title(plan))
-    axes.title.set_fontsize(9)
+    axes.set(
+        xscale="log",
+        xlabel=f"expected error of {plan.task.error}",
+    )
     axes.xaxis.label.set_fontsize(8)
-    axes.grid(alpha=0.3, axis="x")
+    dress(axes, _title(plan))
     save_figure(figure, path)

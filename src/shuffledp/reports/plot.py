@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shuffledp.errors import MissingExtraError
+from shuffledp.errors import ConversionError, MissingExtraError, RegimeError
 from shuffledp.labels import Interval, Value
 from shuffledp.protocols import Shuffled
+from shuffledp.protocols.shuffled import QUESTIONS
 from shuffledp.randomizers import LDP
 from shuffledp.reports.files import check_picture, write_whole
 from shuffledp.reports.text import NAMES
@@ -27,6 +30,13 @@ COLOURS = {
 }
 
 
+_TITLE, _LEGEND = 68, 84
+"""Characters in a line of a title, of a legend."""
+_DEEPEST, _TINY = 1e-12, 1e-300
+"""How far down a delta is drawn unless asked for; stands for 0 on a log axis."""
+_AXES = {"epsilon": "epsilon", "order": "order", "alpha": "type I error"}
+
+
 def new_figure(columns: int = 1, width: float = 6.4, height: float = 4.4) -> tuple[Figure, Any]:
     """A figure that never touches a screen, and its axes."""
     try:
@@ -37,6 +47,38 @@ def new_figure(columns: int = 1, width: float = 6.4, height: float = 4.4) -> tup
     figure = Figure(figsize=(width * columns, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(1, columns)
+
+
+def dress(axes: Any, title: str = "") -> None:
+    """Title, grid, and the legend below the axes, where it covers nothing. Comes last."""
+    axes.grid(alpha=0.3)
+    axes.set_axisbelow(True)
+    if title:
+        axes.set_title(textwrap.fill(title, _TITLE), fontsize=10)
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        legend_below(axes, handles, labels)
+
+
+def legend_below(axes: Any, handles: list[Any], labels: list[str]) -> None:
+    """Under the label of the x axis, in as many columns as fit."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = axes.figure
+    figure.draw_without_rendering()
+    below = axes.xaxis.get_tightbbox()
+    gap = (axes.bbox.y0 - below.y0) / figure.dpi if below is not None else 0.0
+    lower = ScaledTranslation(0.0, -gap - 0.04, figure.dpi_scale_trans)
+    axes.legend(
+        handles,
+        labels,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=axes.transAxes + lower,
+        ncols=max(1, min(len(labels), _LEGEND // (6 + max(map(len, labels))))),
+        fontsize=8,
+        frameon=False,
+    )
 
 
 def rendered(figure: Figure, ending: str) -> bytes:
@@ -55,53 +97,80 @@ def save_figure(figure: Figure, path: str | Path) -> None:
 def save_account(
     protocol: Shuffled, given: str, at: float, interval: Interval, path: str | Path
 ) -> None:
-    """The delta(eps) band of the protocol and the bounds compared at the question asked."""
+    """The curve the question is about, and the bounds compared at the point asked."""
     figure, (left, right) = new_figure(2)
-    _draw_band(left, protocol)
+    question = "alpha" if given == "alpha" else "order" if given == "order" else "epsilon"
+    grid = _abscissas(protocol, given, at, interval)
+    _draw_band(left, question, grid, *protocol.band(**{question: grid}))
+    ends = [interval.lower, interval.upper]
     if interval.quantity == "epsilon":
-        left.plot([interval.lower, interval.upper], [at, at], "k|-", label="the question asked")
-    elif interval.quantity == "delta":
-        left.plot(
-            [at, at],
-            [max(interval.lower, 1e-300), interval.upper],
-            "k_-",
-            label="the question asked",
+        left.plot(ends, [at, at], "k|-", label="the question asked")
+    else:
+        left.plot([at, at], ends, "k_-", label="the question asked")
+    if question == "epsilon":
+        lowest = min(
+            _DEEPEST, *(x / 30.0 for x in (ends if given == "epsilon" else [at]) if x > 0.0)
         )
-    left.legend(fontsize=8)
+        left.set_ylim(max(lowest, _TINY), 1.5)
+    dress(left, f"{NAMES[QUESTIONS[question]]} over {_AXES[question]}")
     _draw_bounds(right, protocol.bounds(**{given: at}), interval.quantity)
-    figure.suptitle(f"{protocol}: {NAMES[interval.quantity]} at {given} = {at:g}")
+    figure.suptitle(f"{protocol}: {NAMES[interval.quantity]} at {given} = {at:g}", fontsize=11)
     save_figure(figure, path)
 
 
-def _draw_band(axes: Any, protocol: Shuffled) -> None:
-    """Guaranteed and leaked delta over epsilon, down to 1e-12."""
-    far = protocol.ask(delta=1e-12).upper
-    grid = [far * k / 40.0 for k in range(41)]
-    band = [protocol.delta(epsilon) for epsilon in grid]
-    upper = [max(interval.upper, 1e-14) for interval in band]
-    lower = [max(interval.lower, 1e-14) for interval in band]
+def _abscissas(protocol: Shuffled, given: str, at: float, interval: Interval) -> list[float]:
+    """Where to draw the curve, so that the question asked is well inside."""
+    if given == "alpha":
+        return sorted({at, *(k / 50.0 for k in range(51))})
+    if given == "order":
+        least = math.log(min(2.0, 1.0 + 0.5 * (at - 1.0)))
+        most = math.log(max(4.0 * at, 16.0))
+        return sorted({at, *(math.exp(least + (most - least) * k / 12.0) for k in range(13))})
+    end = 1.4 * (at if given == "epsilon" else interval.upper)
+    deepest = min(_DEEPEST, at / 100.0) if given == "delta" else _DEEPEST
+    with suppress(RegimeError, ConversionError):
+        end = max(end, protocol.band(delta=[deepest])[1][0])
+    end = end if 0.0 < end < math.inf else 1.0
+    return [end * k / 40.0 for k in range(41)]
+
+
+def _draw_band(
+    axes: Any, question: str, grid: list[float], lower: list[float], upper: list[float]
+) -> None:
+    """Guaranteed and leaked, and the truth between them."""
+    deltas, loss = question == "epsilon", question != "alpha"
+    if deltas:
+        lower, upper = ([max(x, _TINY) for x in ends] for ends in (lower, upper))
+    guaranteed, leaked = (upper, lower) if loss else (lower, upper)
     axes.fill_between(grid, lower, upper, color="#1a7f4b", alpha=0.25, label="the truth lies here")
-    axes.plot(grid, upper, color=COLOURS["PROVEN"], label="guaranteed (PROVEN)")
-    axes.plot(grid, lower, color=COLOURS["FIXED_PAIR"], ls="--", label="leaked by a data set")
-    axes.set(yscale="log", xlabel="epsilon", ylabel="delta", ylim=(1e-13, 1.5))
-    axes.grid(alpha=0.3)
+    axes.plot(grid, guaranteed, color=COLOURS["PROVEN"], label="guaranteed (PROVEN)")
+    axes.plot(grid, leaked, color=COLOURS["FIXED_PAIR"], ls="--", label="leaked by a data set")
+    if not loss:
+        axes.plot([0.0, 1.0], [1.0, 0.0], "k:", lw=1.0, label="perfect privacy")
+    axes.set(xlabel=_AXES[question], ylabel=NAMES[QUESTIONS[question]])
+    if loss:
+        axes.set_yscale("log")
+    if question == "order":
+        axes.set_xscale("log")
 
 
 def _draw_bounds(axes: Any, values: list[Value], quantity: str) -> None:
     """One horizontal bar per bound, coloured by status."""
+    from matplotlib.patches import Patch
+
     names = [value.theorem for value in values]
     lengths = [value.value for value in values]
-    positive = [length for length in lengths if length > 0.0]
+    positive = [length for length in lengths if 0.0 < length < math.inf]
     axes.barh(names, lengths, color=[COLOURS[value.status.value] for value in values])
     if quantity != "tradeoff" and positive and max(positive) > 20.0 * min(positive):
         axes.set_xscale("log")
         axes.set_xlim(10 ** math.floor(math.log10(min(positive)) - 0.2), None)
     axes.tick_params(axis="y", labelsize=7)
     axes.set_xlabel(NAMES[quantity])
-    shown = {value.status.value for value in values}
-    handles = [axes.barh([0], [0], color=COLOURS[status], label=status) for status in sorted(shown)]
-    axes.legend(handles=handles, fontsize=7, loc="upper right")
     axes.invert_yaxis()
+    dress(axes, "bounds compared")
+    shown = sorted({value.status.value for value in values})
+    legend_below(axes, [Patch(color=COLOURS[status]) for status in shown], shown)
 
 
 def save_comparison(
@@ -121,8 +190,8 @@ def save_comparison(
         crowds = [max(10, round(protocol.n * 10**power)) for power in (-1.0, -0.5, 0.0, 0.5, 1.0)]
         crowds = [min(n + protocol.colluders, 10**12) for n in crowds]
         over_n = [replace(protocol, n=n, minimum_batch=None) for n in crowds]
-        _draw_sweep(panels[1], [float(p.n) for p in over_n], over_n, question, "number of users")
         panels[1].set_xscale("log")
+        _draw_sweep(panels[1], [float(p.n) for p in over_n], over_n, question, "number of users")
     if varied:
         budgets = [p.randomizer.eps0 for p in varied]
         _draw_sweep(panels[2], budgets, varied, question, "eps0")
@@ -156,5 +225,4 @@ def _draw_sweep(
         generic = [p.bound("stronger-clones", **question).value for p in protocols]
         axes.plot(at, generic, ":", color="black", label="generic bound for the same eps0")
     axes.set(xlabel=label, ylabel=NAMES[answers[0].quantity], yscale="log")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    dress(axes, f"{NAMES[answers[0].quantity]} over {label}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shuffledp.curves.tradeoff import TradeoffFunction
 from shuffledp.errors import ParameterError
-from shuffledp.reports.plot import new_figure, save_figure
+from shuffledp.reports.plot import dress, new_figure, save_figure
 
 
 def save_tradeoffs(functions: Mapping[str, TradeoffFunction], path: str | Path) -> None:
@@ -19,8 +19,8 @@ def save_tradeoffs(functions: Mapping[str, TradeoffFunction], path: str | Path) 
         axes.plot([0.0, 1.0], [1.0, 0.0], "k:", lw=1.0, label="perfect privacy")
         for name, function in functions.items():
             function.plot(axes, label=name)
-        axes.grid(alpha=0.3)
         axes.set(xlabel="type I error", ylabel="type II error")
-    whole.legend(fontsize=8)
-    corner.set(xlim=(0.0, 0.1), ylim=(0.0, 1.0), title="small type I errors")
+    corner.set(xlim=(0.0, 0.1), ylim=(0.0, 1.0))
+    dress(whole, "trade-off functions")
+    dress(corner, "small type I errors")
     save_figure(figure, path)

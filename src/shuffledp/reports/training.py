@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.labels import outward
-from shuffledp.reports.plot import COLOURS, new_figure, save_figure
+from shuffledp.reports.plot import COLOURS, dress, new_figure, save_figure
 from shuffledp.reports.text import console, print_rows
 
 _SHOWN = 12
@@ -18,8 +18,7 @@ def save_training(history: dict[str, Any], path: str | Path) -> None:
     """Test accuracy against epsilon: guaranteed, and as other accountings have it."""
     figure, axes = new_figure()
     draw_training(axes, history)
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    dress(axes, "Test accuracy against epsilon")
     save_figure(figure, path)
 
 

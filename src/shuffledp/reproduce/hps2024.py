@@ -159,7 +159,7 @@ def figure_3a() -> Result:
         for eps in (3.0, 2.0):
             chosen = [row for row in rows if row[0] == eps]
             axes.plot([r[2] for r in chosen], [r[3] for r in chosen], label=f"eps_i = {eps:g}")
-        axes.set(xlabel="p_i^0", ylabel="p_i^1", title="Laplace noise, eps_1 = 3")
+        axes.set(xlabel="p_i^0", ylabel="p_i^1")
 
     return Result(("eps_i", "x_i", "p0", "p1"), rows, draw, ["As printed: no privacy bound here."])
 
@@ -179,7 +179,7 @@ def figure_3b() -> Result:
         axes.plot(eps, confusion, label="p_i of HPS (not a mixture weight)")
         axes.axhline(generic, ls="-.", color="steelblue", label="1 / (1 + e^eps_1)")
         axes.plot(eps, sound, "--", color="#1a7f4b", label="gamma_i / 2, common blanket (PROVEN)")
-        axes.set(xlabel="eps_i", ylabel="p_i", title="Laplace noise, eps_1 = 3")
+        axes.set(xlabel="eps_i", ylabel="p_i")
 
     return Result(("eps_i", "HPS p_i", "generic", "gamma_i / 2"), rows, draw)
 

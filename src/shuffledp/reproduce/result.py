@@ -12,7 +12,7 @@ from typing import Any
 
 from shuffledp.errors import ParameterError
 from shuffledp.reports.files import write_whole
-from shuffledp.reports.plot import new_figure, rendered
+from shuffledp.reports.plot import dress, new_figure, rendered
 
 Row = tuple[object, ...]
 
@@ -33,12 +33,11 @@ class Result:
             "remarks": self.remarks,
         }
 
-    def save(self, folder: Path, name: str) -> list[str]:
+    def save(self, folder: Path, name: str, title: str) -> list[str]:
         """Write name.csv, name.json and name.png, once all three are ready."""
         figure, axes = new_figure()
         self.draw(axes)
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize=8)
+        dress(axes, title)
         table = io.StringIO(newline="")
         writer = csv.writer(table)
         writer.writerow(self.columns)
