@@ -44,7 +44,7 @@ bench: $(VENV)/.ready
 	$(BIN)/python bench/composition.py
 	$(BIN)/python bench/web.py
 
-docs: $(VENV)/.docs docs/generated/atlas.md docs/generated/gallery.md
+docs: $(VENV)/.docs docs/generated/atlas.md docs/generated/gallery.md docs/generated/static/tex-svg-full.js
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "Site: build/docs/index.html"
 
@@ -53,6 +53,13 @@ docs/generated/atlas.md: $(VENV)/.docs $(SOURCES)
 
 docs/generated/gallery.md: $(VENV)/.docs $(SOURCES) docs/gallery.py
 	$(BIN)/python docs/gallery.py docs/generated
+
+# Formulas are drawn in the browser, without a network
+docs/generated/static/tex-svg-full.js:
+	mkdir -p build $(dir $@)
+	cd build && npm pack --silent mathjax@3.2.2
+	tar -xzf build/mathjax-3.2.2.tgz -C $(dir $@) --strip-components=2 package/es5/$(notdir $@)
+	touch $@
 
 clean:
 	rm -rf $(VENV) build docs/generated demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -92,7 +93,7 @@ def _mark_groups(axes: Any, groups: list[tuple[str, str, float, float]], height:
         axes.text(
             (left + right) / 2,
             -0.35,
-            title.replace(", ", "\n"),
+            textwrap.fill(title, max(12, int(0.7 * (right - left)))),
             ha="center",
             va="bottom",
             fontsize=10,
@@ -134,6 +135,6 @@ def _legend(figure: Figure, loose: Any) -> None:
         fontsize=8,
         frameon=False,
         title="delta claimed at epsilon, against the best lower bound; within a block: n grows, then"
-        " delta falls",
+        " delta falls. Names: green proven, orange heuristic, red refuted, blue one data set or pair",
         title_fontsize=8,
     )

@@ -60,7 +60,9 @@ class FloorCurve(ProfileCurve):
     randomizer: LDP
     theorem: str
 
-    def enclose_epsilon(self, delta: float, width: float = SEARCH) -> Enclosure:
+    def enclose_epsilon(
+        self, delta: float, width: float = SEARCH, one_sided: bool = False
+    ) -> Enclosure:
         eps0, delta0 = self.randomizer.eps0, self.randomizer.delta0
         last = self.lowest()
         if self.enclose(last, width).upper <= delta:
@@ -70,6 +72,7 @@ class FloorCurve(ProfileCurve):
                 delta,
                 last,
                 self.guess(delta) if self.guess is not None else None,
+                upper_only=one_sided,
             )
         if delta < delta0:
             raise RegimeError(self.theorem, f"delta >= delta0 = {delta0:g}", f"delta = {delta:g}")

@@ -72,10 +72,15 @@ class ProfileCurve(Curve):
         return self._end(self.enclose(epsilon))
 
     def epsilon(self, delta: float) -> float:
-        return self._end(self.enclose_epsilon(delta))
+        return self._end(self.enclose_epsilon(delta, one_sided=True))
 
-    def enclose_epsilon(self, delta: float, width: float = SEARCH) -> Enclosure:
-        """Enclosure of the pair's own epsilon(delta); only the lower end is sought for LOWER curves."""
+    def enclose_epsilon(
+        self, delta: float, width: float = SEARCH, one_sided: bool = False
+    ) -> Enclosure:
+        """Enclosure of the pair's own epsilon(delta).
+
+        Only the lower end is sought for LOWER curves and, if ``one_sided``, only the upper one for others.
+        """
         end = min(self.top, self.far) if math.isinf(self.top) else self.top
         if math.isinf(self.top):
             last = self.enclose(end, width)
@@ -90,6 +95,7 @@ class ProfileCurve(Curve):
             end,
             self.guess(delta) if self.guess is not None else None,
             lower_only=self.direction is Direction.LOWER,
+            upper_only=one_sided and self.direction is Direction.UPPER,
         )
 
     def renyi(self, order: float) -> float:
@@ -118,7 +124,7 @@ class ProfileCurve(Curve):
 
     def sketched(self, quantity: str, at: Sequence[float]) -> list[float]:
         if quantity == "epsilon":
-            return [self._end(self.enclose_epsilon(delta, QUICK)) for delta in at]
+            return [self._end(self.enclose_epsilon(delta, QUICK, one_sided=True)) for delta in at]
         if quantity == "delta":
             if self.many is None:
                 return [self._end(self.enclose(epsilon, QUICK)) for epsilon in at]

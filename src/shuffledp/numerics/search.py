@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 from shuffledp.numerics.enclosure import Enclosure
 
@@ -24,17 +25,22 @@ def invert_decreasing(
     top: float,
     guess: float | None = None,
     lower_only: bool = False,
+    upper_only: bool = False,
 ) -> Enclosure:
     """Enclose the smallest x in [0, top] with f(x) <= target, f decreasing and f(top) <= target.
 
     ``quick`` steers the search and may be wide; only ``exact`` certifies: at the returned upper
     end f <= target, at the lower end f >= target (or the end is 0). ``lower_only`` leaves the
-    upper end at ``top``.
+    upper end at ``top``, ``upper_only`` the lower end at 0.
     """
     goal = math.log(target)
-    if quick(0.0).upper <= target:
+    quick = cache(quick)
+    near = guess if guess is not None and 0.0 < guess < 0.5 * top else None
+    there = None if near is None else quick(near)
+    if (there is None or there.lower <= target) and quick(0.0).upper <= target:
         return Enclosure(0.0, top if lower_only else 0.0)
-    half = _offset(quick(0.5 * top), goal)[0]
+    low_enough = there is not None and there.upper < target
+    half = -1.0 if low_enough else _offset(quick(0.5 * top), goal)[0]
     if half > 0.0:  # the root is near the top: search over v = -ln(top - x), where ln f is straight
 
         def at(v: float) -> float:
@@ -56,16 +62,21 @@ def invert_decreasing(
     )
     v, slope, miss = _secant(lambda v: exact(at(v)), goal, low, high, v, slope, _SETTLED, 4)
     step = miss / -slope
-    bottom = _push(lambda v: exact(at(v)).lower >= target, v, -step, low)
-    lower = max(at(bottom), 0.0) if bottom > low else 0.0
+    lower = 0.0
+    if not upper_only:
+        bottom = _push(lambda v: exact(at(v)).lower >= target, v, -step, low)
+        lower = max(at(bottom), 0.0) if bottom > low else 0.0
     if lower_only:
         return Enclosure(lower, top)
     peak = _push(lambda v: exact(at(v)).upper <= target, v, step, end)
-    return _bisected(exact, target, lower, at(peak) if math.isfinite(peak) else top)
+    upper = at(peak) if math.isfinite(peak) else top
+    return _bisected(exact, target, lower, upper) if half > 0.0 else Enclosure(lower, upper)
 
 
 def _bisected(f: Function, target: float, lower: float, upper: float) -> Enclosure:
-    """The root's enclosure, halved while f tells on which side the root lies: plateaus mislead secants."""
+    """Halved while f tells on which side the root lies: a plateau before the top misleads secants."""
+    if f((1.0 - _WIDE) * upper).upper > target:
+        return Enclosure(lower, upper)
     while upper - lower > _WIDE * upper:
         middle = 0.5 * (lower + upper)
         value = f(middle)

@@ -101,12 +101,12 @@ def figure_3() -> Result:
             rows.append((name, "type II error", alpha, None, function(alpha), None))
 
     def draw(axes: Any) -> None:
-        inset = axes.inset_axes((0.45, 0.45, 0.5, 0.5))
+        inset = axes.inset_axes((0.58, 0.62, 0.4, 0.36))
         for index, (name, function) in enumerate(functions.items()):
             style = "k:" if name == "exact" else f"C{index}"
             for target in (axes, inset):
                 target.plot(function.alphas, function.betas, style, label=name)
-        inset.set(xlim=(0.0, 0.05), ylim=(0.9, 1.0), title="(a)")
+        inset.set(xlim=(0.0, 0.05), ylim=(0.9, 1.0))
         inset.tick_params(labelsize=7)
         axes.set(xlabel="type I error", ylabel="type II error", xlim=(0, 1), ylim=(0, 1))
 

@@ -297,9 +297,9 @@ class TradeoffFunction:
         return math.log(float(np.max(e))) if float(np.max(e)) > 1.0 else 0.0
 
     def renyi(self, order: float) -> float:
-        """D_order(P||Q) of the pair: ln of the integral of |f'|^(1 - order), over order - 1.
+        """``D_order(P||Q)`` of the pair: ln of the integral of ``|f'|^(1 - order)``, over order - 1.
 
-        For D_order(Q||P) ask ``inverse().renyi(order)``.
+        For ``D_order(Q||P)`` ask ``inverse().renyi(order)``.
         """
         power = checks.order("order", order)
         p, q = self.first, self.second

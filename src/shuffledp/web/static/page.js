@@ -32,11 +32,13 @@ function field(host, name, { label, low, high, log, hint, check, start = "" }) {
   }
   const tag = Object.assign(document.createElement("label"), { htmlFor: name, textContent: label });
   const box = Object.assign(document.createElement("input"), { id: name, name, value: start, inputMode: "decimal", spellcheck: false });
-  host.append(tag, box);
+  const head = Object.assign(document.createElement("div"), { className: "head" });
+  head.append(tag);
   if (hint) {
-    host.append(Object.assign(document.createElement("p"), { className: "hint", id: `${name}-hint`, textContent: hint }));
+    head.append(Object.assign(document.createElement("span"), { className: "hint", id: `${name}-hint`, textContent: hint }));
     box.setAttribute("aria-describedby", `${name}-hint`);
   }
+  host.append(head, box);
   if (low === undefined) return;
   const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, max: 1000, step: 1, id: `${name}-slider` });
   slider.setAttribute("aria-label", `${label}, slider`);
@@ -187,10 +189,8 @@ async function plot(name, given, signal) {
   host.removeAttribute("aria-busy");
 }
 
-async function update() {
-  pending.abort();
-  pending = new AbortController();
-  const { signal } = pending, given = settings();
+async function updateNumber(signal) {
+  const given = settings();
   history.replaceState(null, "", `?${new URLSearchParams(given)}`);
   $("permalink").textContent = location.href;
   $("result").setAttribute("aria-busy", "true");
@@ -205,20 +205,40 @@ async function update() {
     complain(error);
   }
   $("result").removeAttribute("aria-busy");
-  document.body.dataset.ready = "answer";
-  if (!data.account) return;
-  const shown = data.account.epsilon;
+}
+
+async function updatePlots() {
+  pending = new AbortController();
+  const { signal } = pending, given = settings(), shown = data.account.epsilon;
   const top = typeof shown === "number" ? 2 * shown || 1 : 1.6 * (shown?.upper || data.account.eps0 || 1);
-  const plain = { ...given };
   await Promise.all([
-    plot("delta", { ...plain, top: String(Math.min(top, 1000)) }, signal).then(() => plot("users", given, signal)),
-    plot("tradeoff", plain, signal).then(() => plot("bounds", given, signal)),
+    plot("delta", { ...given, top: String(Math.min(top, 1000)) }, signal).then(() => plot("users", given, signal)),
+    plot("tradeoff", given, signal).then(() => plot("bounds", given, signal)),
   ]);
   if (!signal.aborted) document.body.dataset.ready = "all";
 }
 
-let timer;
-function soon() { document.body.dataset.ready = ""; clearTimeout(timer); timer = setTimeout(update, 120); }
+// One number at a time, always for the newest position; the plots once the hand rests.
+const PATIENCE = 300; // ms, after which a newer position does not wait for an older one
+let timer, asking = null, moved = false;
+async function update() {
+  document.body.dataset.ready = "";
+  pending.abort();
+  clearTimeout(timer);
+  moved = true;
+  if (asking) {
+    if (performance.now() - asking.since > PATIENCE) asking.stop.abort();
+    return;
+  }
+  while (moved) {
+    moved = false;
+    asking = { since: performance.now(), stop: new AbortController() };
+    await updateNumber(asking.stop.signal);
+  }
+  asking = null;
+  document.body.dataset.ready = "answer";
+  if (data.account) timer = setTimeout(updatePlots, 60);
+}
 
 function save(name, blob) {
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
@@ -256,7 +276,7 @@ $("form").addEventListener("submit", (event) => event.preventDefault());
 $("form").addEventListener("input", (event) => {
   if (event.target.id === "mechanism") parametersFor(event.target.value);
   if (event.target.id === "question") showQuestion();
-  soon();
+  update();
 });
 
 let found = null;
@@ -285,7 +305,7 @@ $("use").addEventListener("click", () => {
   $("epsilon").value = clean($("target-epsilon").value);
   $("epsilon").follow();
   showQuestion();
-  soon();
+  update();
 });
 
 function theme(dark) {

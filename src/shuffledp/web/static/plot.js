@@ -1,6 +1,6 @@
 // Plots as self-contained SVG: colours are read from the page, so that an exported picture keeps them.
 const NS = "http://www.w3.org/2000/svg";
-const WIDTH = 460, HEIGHT = 300, LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 44;
+const WIDTH = 460, HEIGHT = 300, LEFT = 62, RIGHT = 14, TOP = 30, BOTTOM = 44;
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 export const STATUS = { PROVEN: "proven", FIXED_PAIR: "fixed", ASYMPTOTIC: "doubt", HEURISTIC: "doubt", REFUTED: "refuted" };
@@ -100,8 +100,8 @@ export function bandPlot({ points, xlabel, ylabel, logx, logy, mark, floor = 1e-
   svg.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, xlabel, { "text-anchor": "middle" }));
   svg.append(text(14, (TOP + HEIGHT - BOTTOM) / 2, ylabel, { "text-anchor": "middle", transform: `rotate(-90 14 ${(TOP + HEIGHT - BOTTOM) / 2})` }));
   const legend = [["proven", "guaranteed", "none"], ["fixed", "leaked by a data set", "6 4"]];
-  legend.forEach(([name, words, dash], i) => {
-    const left = diagonal ? LEFT + 190 : WIDTH - RIGHT - 140, line = TOP + 14 + 16 * i;
+  legend.forEach(([name, words, dash], i) => { // above the plot, where no curve runs
+    const left = LEFT + 120 * i, line = 18;
     svg.append(element("line", { x1: left, x2: left + 22, y1: line - 4, y2: line - 4, stroke: colour(name), "stroke-width": 2.2, "stroke-dasharray": dash }));
     svg.append(text(left + 28, line, words));
   });
