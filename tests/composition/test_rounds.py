@@ -23,6 +23,7 @@ from shuffledp import (
     Stated,
     Status,
     Subsampled,
+    optimised_unary,
 )
 from shuffledp.labels import Direction
 from tests.oracles import rounds as oracle
@@ -228,3 +229,12 @@ def test_a_local_delta_is_never_forgotten():
     assert (drawn**10).delta(20.0).upper >= 0.99e-6
     assert math.isinf(Rounds([drawn]).pure)
     assert Rounds([(GENERIC, 3), Stated(0.5)]).pure == pytest.approx(3.5)
+
+
+@pytest.mark.parametrize("eps0", [150.0, 210.0, 271.0])
+def test_huge_budgets_lose_no_less_in_many_rounds_than_in_one(eps0):
+    """Grids of losses end before such a budget: what is beyond must not be forgotten."""
+    for once in (Shuffled(optimised_unary(k=280, eps0=eps0), n=8), Shuffled(LDP(eps0), n=10)):
+        for theorem in ("composition", "composition-rdp"):
+            many = (once**342).bound(theorem, epsilon=29.25).value
+            assert once.delta(29.25).lower <= many
