@@ -23,6 +23,7 @@ from shuffledp import (
     Stated,
     Status,
     Subsampled,
+    optimised_unary,
 )
 from shuffledp.labels import Direction
 from tests.oracles import rounds as oracle
@@ -235,3 +236,12 @@ def test_many_stated_guarantees() -> None:
     pure = Rounds([(Stated(1.0), 1000)]).epsilon(1e-6).upper
     found = Rounds([(Stated(1.0, 1e-12), 1000)]).epsilon(1e-6).upper
     assert pure < found < pure * 1.001
+
+
+@pytest.mark.parametrize("eps0", [150.0, 210.0, 271.0])
+def test_huge_budgets_lose_no_less_in_many_rounds_than_in_one(eps0):
+    """Grids of losses end before such a budget: what is beyond must not be forgotten."""
+    for once in (Shuffled(optimised_unary(k=280, eps0=eps0), n=8), Shuffled(LDP(eps0), n=10)):
+        for theorem in ("composition", "composition-rdp"):
+            many = (once**342).bound(theorem, epsilon=29.25).value
+            assert once.delta(29.25).lower <= many

@@ -119,7 +119,10 @@ def _quick_renyi(r: AnyRound, order: float) -> float:
         return _renyi(r, order)
     if order * r.randomizer.pure > 700.0:
         return r.randomizer.pure
-    value, error = _upper_losses(r).log_mgf(order)
+    losses = _upper_losses(r)
+    if losses.revealing > 0.0:  # the grid ended before the pure budget: these losses are not all
+        return r.randomizer.pure
+    value, error = losses.log_mgf(order)
     return min(max(value + error, 0.0) / (order - 1.0), r.randomizer.pure)
 
 

@@ -118,6 +118,8 @@ class Samples:
         lower[-1] = 0.0
         one = len(left) + 1
         upper[one] = max(upper[one], reverse[1][0])
+        apart = np.append(np.diff(at) > 0.0, True)  # the farthest slopes on the left may round to 0
+        at, lower, upper, one = at[apart], lower[apart], upper[apart], int(apart[:one].sum())
         knots, values = _under(at, np.maximum(lower, 0.0), upper, None if whole else one)
         knots, values = lower_hull(knots, np.maximum(values, np.maximum(-knots, 0.0)))
         masses, revealing = _masses(np.diff(knots), values)
