@@ -63,7 +63,8 @@ def test_deltas_add_up_exactly(ledger: Ledger) -> None:
     with pytest.raises(BudgetExceededError, match="more than the total"):
         ledger.spend("users", Guarantee("1", "1e-30"))
     with pytest.raises(BudgetExceededError, match="nothing is left for shuffled"):
-        ledger.spend("users", DAILY)
+        ledger.spend("users", Shuffled(Gaussian(9.0), 1000))
+    assert float(ledger.spend("users", DAILY).lost.epsilon) == pytest.approx(4.0)  # pure
     ledger.spend("users", Guarantee("1"))
 
 

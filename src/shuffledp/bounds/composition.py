@@ -259,6 +259,8 @@ def _renyi(r: AnyRound, order: float) -> float:
     if isinstance(r, StatedRound):
         if r.delta:
             raise ConversionError("A Rényi divergence needs rounds with delta = 0.")
+        if r.epsilon == 0.0:
+            return 0.0
         return get_bound("local").curve(LDP(r.epsilon), 1).renyi(order)
     return _best(r, lambda curve: curve.renyi(order))
 
