@@ -137,6 +137,24 @@ def test_the_ledger_is_asked_before_anything_leaves(folder: Path, tmp_path: Path
     shown = _ok(f"ledger show users --store {book}")["cohorts"][0]
     assert shown["spends"] == 1
     assert "ledger" in _call(f"{line} --cohort users").output
+    assert "--cohort must be given" in _call(f"{line} --ledger {book}").output
+    for fails in ("--out /nowhere/x.csv", "--simplex --task mean --low 0 --high 1"):
+        assert _call(f"{line} {paid} {fails}").exit_code == 2
+    assert _ok(f"ledger show users --store {book}")["cohorts"][0]["spends"] == 1
+
+
+def test_a_shuffle_alone_is_booked_before_it_is_written(folder: Path, tmp_path: Path) -> None:
+    book, encoded, mixed = (tmp_path / name for name in ("book.db", "e.parquet", "m.parquet"))
+    assert _call(f"ledger init users --epsilon 1.2 --delta 1e-6 --store {book}").exit_code == 0
+    _ok(f"encode {folder}/survey.csv --column dest {HISTOGRAM} --out {encoded}")
+    line = f"shuffle {encoded} --ledger {book} --cohort users"
+    assert "lost in all" in _call(f"{line} --out {mixed}").output
+    assert _ok(f"ledger show users --store {book}")["cohorts"][0]["spends"] == 1
+    assert _call(f"ledger init poor --epsilon 0.1 --delta 1e-6 --store {book}").exit_code == 0
+    never = tmp_path / "never.parquet"
+    refused = _call(f"shuffle {encoded} --ledger {book} --cohort poor --out {never}")
+    assert refused.exit_code == 3
+    assert not never.exists()
 
 
 HISTOGRAM = f"--task histogram {TARGET} --mechanism krr"

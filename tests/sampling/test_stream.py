@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -33,6 +34,32 @@ def test_a_fork_changes_the_key() -> None:
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(read, 64) != stream.words(8).tobytes()
+
+
+def test_threads_of_a_child_never_draw_what_its_parent_draws() -> None:
+    """Many threads at once, at once after the fork: none may see the parent's key."""
+    for _ in range(40):
+        stream = secure()
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            drawn: list[bytes] = []
+            start = threading.Barrier(4)
+
+            def draw(into: list[bytes] = drawn, gate: threading.Barrier = start) -> None:
+                gate.wait()
+                into.append(stream.words(4).tobytes())  # noqa: B023
+
+            threads = [threading.Thread(target=draw) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            os.write(write, b"".join(drawn))
+            os._exit(0)
+        os.waitpid(child, 0)
+        seen = np.frombuffer(os.read(read, 4 * 32), np.uint64)
+        assert not np.isin(seen, stream.words(64)).any()
 
 
 def test_without_the_fork_check_both_would_draw_the_same() -> None:

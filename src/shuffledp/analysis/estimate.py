@@ -94,13 +94,20 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
     first = estimates[0]
     if any(each.names != first.names or each.quantity != first.quantity for each in estimates):
         raise ParameterError("estimates", "of the same numbers", [e.quantity for e in estimates])
-    weights = np.array([1.0 / each.variances for each in estimates])
     values = np.array([each.values for each in estimates])
+    reports = np.array([[float(each.reports)] for each in estimates])
+    shares = np.clip((reports * values).sum(axis=0) / reports.sum(), 0.0, 1.0)
+    # a class is a sample: of two users, however little noise they add, little is known
+    sampled = np.maximum(shares * (1.0 - shares), 1.0 / reports.sum()) / reports
+    if first.quantity != "frequency":  # there the sample's own variance holds the spread already
+        sampled = np.zeros_like(values)
+    weights = 1.0 / (np.array([each.variances for each in estimates]) + sampled)
     return replace(
         first,
         values=(weights * values).sum(axis=0) / weights.sum(axis=0),
         variances=1.0 / weights.sum(axis=0),
         reports=sum(each.reports for each in estimates),
         guarantee=None,
-        note=f"{len(estimates)} classes, weighted by the inverse of their variance",
+        note=f"{len(estimates)} classes as samples of one population, weighted by the inverse of their"
+        " variance; errors include the sampling",
     )

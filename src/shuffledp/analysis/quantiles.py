@@ -18,7 +18,7 @@ def quantiles(
 
     The k values are equal cells of the range, in order. The distribution function is estimated
     without bias at each edge; a quantile is read off its rising envelope, linear inside a cell;
-    the limits are where the function's own confidence band crosses the share.
+    the limits are the edges of the cells where the function's own confidence band crosses the share.
     """
     found = tally.estimate()
     k = tally.k
@@ -36,10 +36,12 @@ def quantiles(
     upper[-1] = lower[-1] = 1.0
     shares = [checks.probability("shares", share) for share in shares]
     values = np.array([_crossing(rising, edges, share) for share in shares])
-    low = np.array([_crossing(upper, edges, share) for share in shares])
-    high = np.array([_crossing(lower, edges, share) for share in shares])
-    variances = ((high - low) / (2.0 * quantile(level))) ** 2
-    note = "limits from the confidence band of the distribution function"
+    # where users lie inside a cell is not known: limits end at edges
+    low = np.floor(np.array([_crossing(upper, edges, share) for share in shares]) * k - 1e-9) / k
+    high = np.ceil(np.array([_crossing(lower, edges, share) for share in shares]) * k + 1e-9) / k
+    low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    variances = (np.maximum(high - values, values - low) / quantile(level)) ** 2
+    note = f"limits from the confidence band of the distribution function, no finer than a cell (1/{k})"
     estimate = Estimate("quantile", tuple(shares), values, variances, tally.reports, note=note)
     return estimate, low, high
 

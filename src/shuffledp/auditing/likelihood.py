@@ -90,9 +90,17 @@ def _hadamard(device: HadamardDevice, value: int) -> Likelihood:
 def _prefix(device: PrefixDevice, value: int) -> Likelihood:
     lengths = range(1, device.lengths + 1)
     inner = [_hashing(device.inner, value >> (device.bits - i * device.step)) for i in lengths]
-    return lambda reports: np.choose(
-        reports[:, 0].astype(np.int64) - 1, [each(reports[:, 1:]) for each in inner]
-    )
+    return _chosen(inner, first=1)
+
+
+def _chosen(inner: list[Likelihood], first: int) -> Likelihood:
+    """The first number of a report says which of these speaks of the others."""
+
+    def chosen(reports: Reports) -> Array:
+        found = np.stack([each(reports[:, 1:]) for each in inner])
+        return np.asarray(found[reports[:, 0].astype(np.int64) - first, np.arange(len(reports))])
+
+    return chosen
 
 
 def _one_bit(device: OneBitDevice, value: float) -> Likelihood:
@@ -137,9 +145,7 @@ def _gaussian_vector(device: GaussianVectorDevice, value: Array) -> Likelihood:
 
 def _coordinate(device: CoordinateDevice, value: Array) -> Likelihood:
     inner = [likelihood(device.inner, float(each)) for each in value]
-    return lambda reports: np.choose(
-        reports[:, 0].astype(np.int64), [each(reports[:, 1:]) for each in inner]
-    )
+    return _chosen(inner, first=0)
 
 
 _BUILDERS: dict[type[Device], Callable[..., Likelihood]] = {

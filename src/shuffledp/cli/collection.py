@@ -63,7 +63,11 @@ simulation_option = click.option(
     help="Reproducible randomness for experiments. Protects nobody; outputs say so.",
 )
 memory_option = click.option(
-    "--memory", type=int, default=256, show_default=True, help="MiB for shuffling."
+    "--memory",
+    type=click.IntRange(min=1),
+    default=256,
+    show_default=True,
+    help="MiB for shuffling.",
 )
 
 
@@ -85,7 +89,7 @@ def booking(ledger: str | None, cohort: str | None) -> Callable[[Job], None]:
     """Records what a release costs, before it is made."""
 
     def book(job: Job) -> None:
-        if ledger is None or cohort is None:
+        if ledger is None or cohort is None:  # both or neither, see below
             return
         from shuffledp.ledger import Ledger
         from shuffledp.protocols import Shuffled
@@ -97,6 +101,8 @@ def booking(ledger: str | None, cohort: str | None) -> Callable[[Job], None]:
 
     if cohort is not None and ledger is None:
         raise ParameterError("ledger", "given with --cohort", None)
+    if ledger is not None and cohort is None:
+        raise ParameterError("cohort", "given with --ledger", None)
     return book
 
 

@@ -54,11 +54,14 @@ def run(
     """Calibrate, randomize every row of DATA as a device would, shuffle, estimate."""
     from shuffledp.pipeline import Embedded, Engine
     from shuffledp.pipeline import run as collect
-    from shuffledp.pipeline.tables import kind
+    from shuffledp.pipeline.tables import check_folder, kind
 
     for parameter, path in (("out", out), ("reports", reports)):
         if path is not None:
             kind(parameter, path)
+            check_folder(parameter, path)
+    if simplex and question["task"] != "histogram":
+        raise ParameterError("simplex", "left out unless the task is histogram", simplex)
     book = booking(ledger, cohort)
     asked = job(data, **question)
     engine: Engine

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -73,14 +74,23 @@ def read_reports(path: str | Path, advance: Advance = _silent) -> tuple[Job, Ite
             columns = []
             for column in batch.columns:
                 present(column, row)
-                try:
-                    columns.append(np.asarray(column).astype(job.device.dtype))
-                except (ValueError, OverflowError):
-                    raise ParameterError("reports", "whole numbers", str(path)) from None
+                columns.append(_whole(np.asarray(column), job.device.dtype, path))
             yield np.stack(columns, axis=1)
             advance(batch.num_rows)
 
     return job, blocks()
+
+
+def _whole(sent: np.ndarray, dtype: Any, path: str | Path) -> np.ndarray:
+    """What a device can have sent, in its own type; a CSV file holds text."""
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    try:
+        numbers = sent if sent.dtype.kind in "iuf" else sent.astype(np.int64)
+    except (ValueError, OverflowError):
+        numbers = np.array([np.nan])
+    if numbers.dtype.kind == "f" or numbers.min() < least or numbers.max() > most:
+        raise ParameterError("reports", f"whole numbers from {least} to {most}", str(path))
+    return np.asarray(numbers.astype(dtype))
 
 
 def encode(
@@ -113,8 +123,16 @@ def shuffle(
         next(shuffler.release())
     # the guarantee is for the batch that is there, not for the one hoped for
     job = replace(job, n=shuffler.size, shuffled=True, simulated=job.simulated or stream.simulated)
-    write_reports(job, shuffler.release(), out)
+    write_reports(job, _booked(job, shuffler.release(), book), out)
     return job
+
+
+def _booked(job: Job, blocks: Iterator[Reports], book: Booking) -> Iterator[Reports]:
+    """Books when the first block is ready, before it is handed on."""
+    for number, block in enumerate(blocks):
+        if number == 0:
+            book(job)
+        yield block
 
 
 def analyze(reports: str | Path, advance: Advance = _silent) -> tuple[Job, Estimate]:
@@ -122,8 +140,11 @@ def analyze(reports: str | Path, advance: Advance = _silent) -> tuple[Job, Estim
     job, blocks = read_reports(reports, advance)
     tally = job.tally()
     for block in blocks:
-        tally.add(block)
-    if job.shuffled and tally.reports != job.n:
+        try:
+            tally.add(block)
+        except (ValueError, IndexError):
+            raise ParameterError("reports", "what its devices can send", str(reports)) from None
+    if job.shuffled and tally.reports < job.n:
         raise ParameterError("reports", f"all {job.n} that were shuffled together", tally.reports)
     return job, job.estimate(tally)
 
@@ -149,14 +170,13 @@ def run(
             raise ParameterError(
                 "data", f"at least the promised batch of {job.n} rows", tally.reports
             )
+        found = job.estimate(tally)  # what may fail fails before anything is spent
         book(job)
-        return job, job.estimate(tally)
+        return job, found
     tally = job.tally()
 
     def counted() -> Iterator[Reports]:
-        for number, block in enumerate(engine.shuffled(job, data, advance)):
-            if number == 0:
-                book(job)
+        for block in _booked(job, engine.shuffled(job, data, advance), book):
             tally.add(block)
             yield block
 

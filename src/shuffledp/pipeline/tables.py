@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,13 @@ def kind(parameter: str, path: str | Path) -> str:
     if suffix not in _KINDS:
         raise ParameterError(parameter, "a .csv or .parquet file", str(path))
     return suffix
+
+
+def check_folder(parameter: str, path: str | Path) -> None:
+    """That a file can be made there, asked before anything is spent on it."""
+    folder = Path(path).absolute().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise ParameterError(parameter, "in a folder that can be written", str(path))
 
 
 def arrow() -> Any:

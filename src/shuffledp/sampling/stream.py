@@ -7,6 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NoReturn
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,14 @@ from numpy.typing import NDArray
 from shuffledp import checks
 from shuffledp.errors import MissingExtraError
 
-_forks = 0
+_secure: WeakSet[_Secure] = WeakSet()
 
 
 def _forked() -> None:
-    global _forks
-    _forks += 1
+    """In a new process, while it has one thread only: no stream goes on with its parent's key."""
+    for stream in list(_secure):
+        stream._lock = threading.Lock()
+        stream._rekey()
 
 
 os.register_at_fork(after_in_child=_forked)
@@ -61,17 +64,16 @@ class _Secure(Stream):
         ).encryptor()
         self._lock = threading.Lock()
         self._rekey()
+        _secure.add(self)
 
     def _rekey(self) -> None:
-        self._owner = (os.getpid(), _forks)
-        self._cipher = self._build()
+        self._cipher, self._owner = self._build(), os.getpid()
 
     def fill(self, target: NDArray[np.uint8]) -> None:
-        if self._owner != (os.getpid(), _forks):
-            self._lock = threading.Lock()
-            self._rekey()
         view = target.data
         with self._lock:
+            if self._owner != os.getpid():  # a fork that Python was not told of
+                self._rekey()
             for start in range(0, len(view), _ZEROS):
                 part = view[start : start + _ZEROS]
                 self._cipher.update_into(_NOTHING[: len(part)], part)

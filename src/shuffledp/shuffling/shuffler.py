@@ -48,7 +48,8 @@ class Shuffler:
         memory: int = MEMORY,
         folder: str | Path | None = None,
     ) -> None:
-        self._stream, self._memory, self._folder = stream, memory, folder
+        self._stream, self._folder = stream, folder
+        self._memory = checks.whole("memory", memory, 16)
         self.minimum = checks.whole("minimum", minimum, 1)
         self.size = 0
         self._kept: list[Reports] = []
