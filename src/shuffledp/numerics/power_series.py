@@ -14,6 +14,7 @@ import numpy as np
 from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.logs import log
 
+_ROWS = 64
 _MOST_LOSS = 1e4
 """Largest ratio of the sum of moduli to the sum itself, per coefficient, before squaring."""
 
@@ -90,10 +91,13 @@ def log_binomial_sums(log_moments: Array, first: int = 2) -> Array:
     factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, size)))])
     scaled = log_moments - factorials
     result = np.full(size, -np.inf)
-    for order in range(first, size):
-        terms = scaled[first : order + 1] - factorials[order - first :: -1]
-        peak = float(terms.max())
-        if peak > -math.inf:
-            total = float(np.exp(terms - peak).sum())
-            result[order] = peak + math.log(total) + factorials[order]
+    # row L of this view holds -ln (L - k)! for k = 0, 1, ..., and -inf where k > L
+    falling = np.concatenate([np.full(size, -np.inf), -factorials])[::-1]
+    rows = np.lib.stride_tricks.sliding_window_view(falling, size)[size - 1 :: -1]
+    for start in range(first, size, _ROWS):
+        stop = min(start + _ROWS, size)
+        terms = scaled[first:stop] + rows[start:stop, first:stop]
+        peak = np.maximum(terms.max(axis=1), -1e300)  # all moments may be zero
+        total = np.exp(terms - peak[:, None]).sum(axis=1)
+        result[start:stop] = peak + log(total) + factorials[start:stop]
     return result
