@@ -3,6 +3,7 @@
 import math
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,9 @@ from shuffledp import (
     Subsampled,
     optimised_unary,
 )
+from shuffledp.bounds import composition
 from shuffledp.labels import Direction
+from shuffledp.numerics.composed_losses import Losses
 from tests.oracles import rounds as oracle
 
 GENERIC = Shuffled(LDP(1.0), 1000)
@@ -245,3 +248,10 @@ def test_huge_budgets_lose_no_less_in_many_rounds_than_in_one(eps0):
         for theorem in ("composition", "composition-rdp"):
             many = (once**342).bound(theorem, epsilon=29.25).value
             assert once.delta(29.25).lower <= many
+
+
+def test_what_is_revealed_counts_times_the_masses_rounded_up() -> None:
+    kept, revealing, rounds = 1.0 + 1e-3, 1e-3, 10
+    exact = (kept + revealing) ** rounds - kept**rounds
+    profile = composition._profile([(Losses(np.zeros(1), np.array([kept]), revealing), rounds)])
+    assert 1.0 - (1.0 - revealing) ** rounds < exact <= profile(1.0, 1e-4).upper

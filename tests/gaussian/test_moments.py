@@ -21,7 +21,7 @@ from shuffledp.bounds.shuffle_gaussian import GaussianPair, _between, gaussian_p
 from shuffledp.numerics import real_orders
 from shuffledp.numerics.central_moments import log_central_moments
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
-from shuffledp.numerics.power_series import _by_recurrence, _by_squaring
+from shuffledp.numerics.power_series import _by_recurrence, by_squaring
 from shuffledp.randomizers import Randomizer
 from tests.gaussian.oracles import divergence, excess_by_integration
 
@@ -249,12 +249,12 @@ def test_recurrence_and_squaring_agree() -> None:
     size = 61
     factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, size)))])
     series = log_central_moments(h, size - 1) - factorials
-    one, other = _by_recurrence(series, n), _by_squaring(series, n)
+    one, other = _by_recurrence(series, n), by_squaring(series, n)
     assert one is not None
     np.testing.assert_allclose(one[2:], other[2:], rtol=1e-11)
 
 
-def test_more_orders_than_users_by_squaring() -> None:
+def test_more_orders_than_usersby_squaring() -> None:
     h, n = 1e-9, 3
     table = GaussianPair(Gaussian(h**-0.5, 1.0), n).divergences(2000)
     assert table[2000] == pytest.approx(2000 * h / (2 * n), rel=1e-3)

@@ -188,6 +188,8 @@ def _profile(
     """Rare large losses are set aside first, as far as that cannot be seen in the result."""
     count, limit = sum(k for _, k in losses), GDPCurve(_deviation(losses))
     listed = enumerable(losses)
+    # masses were rounded up: what one round reveals counts times the first masses of the others
+    excess = sum(k * max(x.log_first_mass, 0.0) for x, k in losses) if upper else 0.0
 
     @lru_cache(maxsize=256)
     def profile(epsilon: float, width: float) -> Enclosure:
@@ -197,7 +199,7 @@ def _profile(
             found = composed_delta(parts, epsilon, _width(width))
             if spare * count <= 1e-2 * found.lower:
                 break
-        return Enclosure(min(found.lower, 1.0), min(found.upper, 1.0))
+        return Enclosure(min(found.lower, 1.0), min(found.upper * math.exp(excess), 1.0))
 
     return profile
 

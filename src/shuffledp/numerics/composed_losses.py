@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,11 @@ class Losses:
     values: Array
     masses: Array
     revealing: float
+
+    @cached_property
+    def log_first_mass(self) -> float:
+        """ln of the whole first mass, 0 but for rounding and what was left out."""
+        return math.log(math.fsum((self.masses * np.exp(self.values)).tolist()) + self.revealing)
 
     def log_mgf(self, theta: float) -> tuple[float, float]:
         """ln E[e^(theta L)] under the second law and a bound on its error."""

@@ -24,7 +24,7 @@ def log_power(log_a: Array, n: int) -> Array:
     if n == 1:
         return log_a.copy()
     found = _by_recurrence(log_a, n)
-    return _by_squaring(log_a, n) if found is None else found
+    return by_squaring(log_a, n) if found is None else found
 
 
 def _by_recurrence(log_a: Array, n: int) -> Array | None:
@@ -55,7 +55,8 @@ def _by_recurrence(log_a: Array, n: int) -> Array | None:
     return log_b
 
 
-def _by_squaring(log_a: Array, n: int) -> Array:
+def by_squaring(log_a: Array, n: int) -> Array:
+    """The same without any minus sign, along the last axis: slower."""
     result: Array | None = None
     square = log_a
     while True:

@@ -20,7 +20,7 @@ from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
 from shuffledp.numerics.logs import log
-from shuffledp.numerics.power_series import log_product
+from shuffledp.numerics.power_series import by_squaring, log_product
 
 _MOST_SERIES = 2048
 _MORE_TERMS = 64
@@ -290,24 +290,14 @@ def _log_tilted(ratio: LognormalMean, m: int, x: Array, transforms: Array) -> Ar
 def _log_powers(log_a: Array, n: int) -> Array:
     """As power_series.log_power, by rows, where a_1 > 0."""
     top = log_a.shape[1] - 1
-    if n == 1:
-        return log_a
-    if top <= n + 1:  # no factor is negative
-        log_b = np.full_like(log_a, -np.inf)
-        log_b[:, 0] = 0.0
-        i = np.arange(top + 1.0)
-        for j in range(1, top + 1):
-            terms = log_a[:, 1 : j + 1] + log_b[:, j - 1 :: -1][:, :j]
-            peak = terms.max(axis=1)
-            factors = (i[1 : j + 1] * (n + 1.0) - j) / j
-            log_b[:, j] = peak + np.log(np.exp(terms - peak[:, None]) @ factors)
-        return log_b
-    result, square = None, log_a
-    while True:
-        if n & 1:
-            result = square if result is None else log_product(result, square)
-        n >>= 1
-        if n == 0:
-            assert result is not None
-            return result
-        square = log_product(square, square)
+    if top > n + 1:  # some factor would be negative
+        return by_squaring(log_a, n)
+    log_b = np.full_like(log_a, -np.inf)
+    log_b[:, 0] = 0.0
+    i = np.arange(top + 1.0)
+    for j in range(1, top + 1):
+        terms = log_a[:, 1 : j + 1] + log_b[:, j - 1 :: -1][:, :j]
+        peak = terms.max(axis=1)
+        factors = (i[1 : j + 1] * (n + 1.0) - j) / j
+        log_b[:, j] = peak + np.log(np.exp(terms - peak[:, None]) @ factors)
+    return log_b
