@@ -1,12 +1,17 @@
 """The certified delta of the clone pair, against the double sum over (C, A)."""
 
+import math
+
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shuffledp import LDP
 from shuffledp.bounds import get_bound
+from shuffledp.numerics.binomial import half_excess
 from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH
+from shuffledp.numerics.trinomial import TwoSided
 from tests.oracles import clones
 from tests.oracles.balls import contains, off
 
@@ -95,3 +100,14 @@ def test_large_n_over_a_grid(eps0: float, n: int, digits: int) -> None:
     for width in (FINE, SEARCH, QUICK):
         found = curve.enclose(epsilon, width)
         assert contains(found.lower, found.upper, exact)
+
+
+@settings(max_examples=200)
+@given(st.integers(1, 10**7), st.floats(0.0, 0.5), st.floats(0.0, 0.02))
+def test_simple_upper_bound_of_h(c: int, slope: float, pinned: float) -> None:
+    """What stands for all counts beyond the window is never below h."""
+    sums = TwoSided(10**9, 0.1, 0.9, 0.0, slope, 0.5 - slope)
+    count, extra = np.array([float(c)]), np.array([pinned * c])
+    low, _, scale = half_excess(count, slope * count + extra, (0.5 - slope) * count - extra)
+    if low[0] > 0.0:
+        assert sums._log_most(float(c), pinned) >= math.log(low[0]) + scale[0] - math.log(c)

@@ -30,7 +30,9 @@ def _with_failure(
     moved = randomizer.delta0 * failure(randomizer.eps0) * (1.0 + 1e-12)
 
     def total(epsilon: float, width: float) -> Enclosure:
-        value = pure.enclose(epsilon, width)
+        return plus(pure.enclose(epsilon, width), epsilon)
+
+    def plus(value: Enclosure, epsilon: float) -> Enclosure:
         extra = (1.0 + math.exp(epsilon)) * moved
         return Enclosure(min(value.lower + extra, 1.0), min(value.upper + extra, 1.0))
 
@@ -38,14 +40,17 @@ def _with_failure(
     def lowest() -> float:
         """Where the sum is least: it is convex in e, and beyond that point it would rise again."""
         top = math.log(randomizer.eps0)
-        at = peak(lambda log_epsilon: -total(math.exp(log_epsilon), SEARCH).upper, top - 24.0, top)
-        return math.exp(at)
+        return math.exp(peak(lambda x: -total(math.exp(x), QUICK).upper, top - 24.0, top, 1e-3))
 
     def profile(epsilon: float, width: float) -> Enclosure:
-        value = total(min(epsilon, lowest()), width)
-        if epsilon >= randomizer.eps0:
-            return Enclosure(0.0, min(randomizer.delta0, value.upper))
-        return value
+        eps0 = randomizer.eps0
+        if epsilon >= eps0:
+            return Enclosure(0.0, min(randomizer.delta0, total(lowest(), width).upper))
+        value = pure.enclose(epsilon, width)
+        # convex in e and 0 at E, so it falls at least as fast as straight to there
+        if moved * (math.exp(min(eps0, 700.0)) - math.exp(epsilon)) < value.lower:
+            return plus(value, epsilon)
+        return total(min(epsilon, lowest()), width)
 
     return FloorCurve(
         profile, math.inf, guess=pure.guess, lowest=lowest, randomizer=randomizer, theorem=theorem

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from shuffledp.bounds.theorem import Refutation, Theorem, bound
 from shuffledp.curves import Curve, GDPCurve, ProfileCurve
+from shuffledp.curves.gdp import gaussian_start
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import U
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log1p_exp
 from shuffledp.numerics.renyi import TwoSidedRenyi
+from shuffledp.numerics.search import Guess
 from shuffledp.numerics.trinomial import TwoSided, delta_many
 from shuffledp.randomizers import LDP
 
@@ -46,10 +48,10 @@ def _slopes(eps0: float, epsilon: float) -> tuple[float, float]:
     return slope, coslope
 
 
-def gaussian_guess(eps0: float, n: int, p: float) -> Callable[[float], float]:
-    """A starting point for searches: epsilon of the limiting Gaussian pair."""
+def gaussian_guess(eps0: float, n: int, p: float) -> Guess:
+    """Of the limiting Gaussian pair."""
     mu = 2.0 * math.tanh(0.5 * eps0) / math.sqrt(max(n * p, 1e-300))
-    return lambda delta: GDPCurve(mu).epsilon(delta) if mu < 50.0 else 0.0
+    return partial(gaussian_start, mu)
 
 
 def response_curve(eps0: float) -> ProfileCurve:

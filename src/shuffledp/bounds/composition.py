@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -19,12 +19,14 @@ from shuffledp.bounds.laws import WorstDataset
 from shuffledp.bounds.shuffle_gaussian import is_gaussian
 from shuffledp.bounds.theorem import Bound, Refutation, Subject, Theorem, bound, get_bound
 from shuffledp.curves import Curve, GDPCurve, ProfileCurve, RenyiCurve
+from shuffledp.curves.gdp import gaussian_start
 from shuffledp.curves.losses import Ends, Samples, stated_losses
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.composed_losses import Losses, composed_delta, enumerable, revealing
 from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
+from shuffledp.numerics.search import Guess
 from shuffledp.randomizers import LDP, Randomizer, Repeated
 
 _SHARES = (0.1, 0.5, 0.9)
@@ -213,9 +215,8 @@ def _width(width: float) -> float:
     return 1e-2 if width >= QUICK else 2e-4 if width == FINE else 1e-3
 
 
-def _guess(losses: list[tuple[Losses, int]]) -> Callable[[float], float]:
-    mu = _deviation(losses)
-    return lambda delta: GDPCurve(mu).epsilon(delta) if 0.0 < mu < 50.0 else 0.0
+def _guess(losses: list[tuple[Losses, int]]) -> Guess:
+    return partial(gaussian_start, _deviation(losses))
 
 
 def _curves(found: list[Bound], r: Round) -> list[Curve]:

@@ -110,7 +110,7 @@ def dataset_3rr(randomizer: LDP, n: int) -> Curve:
         many=lambda epsilons: delta_many([sums(epsilon) for epsilon in epsilons]),
         direction=Direction.LOWER,
         exact_renyi=lambda order: moments.divergence(order).lower,
-        guess=gaussian_guess(eps0, n, p),
+        guess=gaussian_guess(eps0, n, 2.0 * decay * (1.0 + 2.0 * decay) / (1.0 + decay) ** 2),
     )
 
 

@@ -12,18 +12,19 @@ from functools import cache, lru_cache
 from typing import ClassVar
 
 from shuffledp.bounds.approximate import stronger_approximate
-from shuffledp.bounds.clones import stronger_weight
+from shuffledp.bounds.clones import gaussian_guess, stronger_weight
 from shuffledp.bounds.shuffle_gaussian import GaussianPair, gaussian_pair
 from shuffledp.bounds.theorem import Subject, Theorem, bound
 from shuffledp.curves import Curve, GDPCurve, ProfileCurve
 from shuffledp.curves.convert import Profile
-from shuffledp.curves.gdp import gaussian_delta
+from shuffledp.curves.gdp import gaussian_delta, gaussian_start
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import U
 from shuffledp.numerics.composition import binomial_window
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
+from shuffledp.numerics.search import Guess, Start
 from shuffledp.randomizers import LDP, Randomizer
 
 _MOST_ROUNDS = 10**7
@@ -133,6 +134,24 @@ def _approximate_profile(pair: GaussianPair) -> Profile:
     return profile
 
 
+def _approximate_guess(pair: GaussianPair) -> Guess:
+    """From the limiting Gaussian pairs of a few delta0."""
+
+    def guess(delta: float) -> Start | None:
+        local = (
+            gaussian_start(math.sqrt(pair.h), 10.0 ** (-0.5 * halves) / pair.n)
+            for halves in range(*_HALVES, 4)
+        )
+        found = (
+            gaussian_guess(eps0.x, pair.reports, stronger_weight(eps0.x)[0])(0.5 * delta)
+            for eps0 in local
+            if eps0 is not None
+        )
+        return min((start for start in found if start is not None), default=None)
+
+    return guess
+
+
 def _checked_in(eps0: float, delta0: float, n: int, q: float) -> Profile:
     """delta(eps) of stronger clones with an erasure symbol, plus what delta0 may add."""
     w = 0.5 * stronger_weight(eps0)[0]  # 1 / (E + 1)
@@ -170,4 +189,4 @@ def gaussian_approximate(randomizer: Randomizer, n: int) -> Curve:
     pair = gaussian_pair("gaussian-approximate", randomizer, n)
     if pair.rounds > 1 or pair.drawn is not None:
         raise RegimeError("gaussian-approximate", "one round, nobody drawn", str(randomizer))
-    return ProfileCurve(_approximate_profile(pair), top=math.inf)
+    return ProfileCurve(_approximate_profile(pair), top=math.inf, guess=_approximate_guess(pair))

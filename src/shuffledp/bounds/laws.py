@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from shuffledp.bounds.theorem import Refutation, Subject, Theorem, bound
-from shuffledp.curves import Curve, GDPCurve, ProfileCurve
+from shuffledp.curves import Curve, ProfileCurve
+from shuffledp.curves.gdp import gaussian_start
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import U
 from shuffledp.numerics.enclosure import QUICK, SEARCH, Enclosure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
+from shuffledp.numerics.search import Guess
 from shuffledp.randomizers import Randomizer, Scene
 from shuffledp.randomizers.outcomes import Outcomes
 
@@ -49,12 +51,12 @@ def blanket_curve(randomizer: Randomizer, n: int) -> ProfileCurve:
     return ProfileCurve(profile, top=randomizer.eps0, guess=_guess(scenes[0].outcomes, n))
 
 
-def _guess(outcomes: Outcomes, n: int) -> Callable[[float], float]:
+def _guess(outcomes: Outcomes, n: int) -> Guess:
     """Where epsilon(delta) is about to be, by the central limit theorem."""
     difference = outcomes.first - outcomes.second
     ratio = np.clip(difference / outcomes.base, -1e100, 1e100)
     mu = math.sqrt(min(float(difference @ ratio) / n, 1e4))
-    return lambda delta: GDPCurve(mu).epsilon(delta) if mu > 0.0 else 0.0
+    return partial(gaussian_start, mu)
 
 
 def _both_ways(scene: Scene) -> list[Outcomes]:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from shuffledp.curves.base import Curve
 from shuffledp.numerics.binomial import U
+from shuffledp.numerics.search import Start
 
 
 def _cdf(x: float) -> float:
@@ -35,6 +36,24 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     near, far = _mills(high), _mills(low)
     error = 32.0 * U * (1.0 + low * low) * (near + far) * density
     return min(max(density * (near - far), 0.0) + error + shift, 1.0)
+
+
+def gaussian_start(mu: float, delta: float) -> Start | None:
+    """Where to begin a search for epsilon(delta) of a pair that is nearly Gaussian."""
+    if not 0.0 < mu < 50.0:
+        return None
+    epsilon, slope = 0.0, -1.0
+    for _ in range(50):  # Newton: ln delta is concave
+        high, low = _mills(epsilon / mu - 0.5 * mu), _mills(epsilon / mu + 0.5 * mu)
+        rest = gaussian_delta(mu, epsilon) / delta
+        if not (0.0 < rest < math.inf and high > low):
+            return None
+        slope = -low / (high - low)
+        step = -math.log(rest) / slope
+        epsilon = max(epsilon + step, 0.0)
+        if abs(step) <= 1e-6 * epsilon:
+            break
+    return Start(epsilon, slope) if epsilon > 0.0 else None
 
 
 def gaussian_tradeoff(mu: float, alpha: float) -> float:

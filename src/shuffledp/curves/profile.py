@@ -16,7 +16,7 @@ from shuffledp.errors import ConversionError
 from shuffledp.labels import Direction
 from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.enclosure import COARSE, FINE, QUICK, SEARCH, Enclosure
-from shuffledp.numerics.search import invert_decreasing
+from shuffledp.numerics.search import Guess, invert_decreasing
 
 _SKETCHED = 1e-6
 """Where delta ends in a picture of a trade-off function."""
@@ -39,7 +39,7 @@ class ProfileCurve(Curve):
     direction: Direction = Direction.UPPER
     reverse: Profile | None = None
     exact_renyi: Callable[[float], float] | None = None
-    guess: Callable[[float], float] | None = None
+    guess: Guess | None = None
     many: Callable[[list[float]], tuple[Array, Array]] | None = None
     far: float = 200.0
     """Where searches end if delta never vanishes."""
@@ -81,22 +81,22 @@ class ProfileCurve(Curve):
 
         Only the lower end is sought for LOWER curves and, if ``one_sided``, only the upper one for others.
         """
-        end = min(self.top, self.far) if math.isinf(self.top) else self.top
-        if math.isinf(self.top):
-            last = self.enclose(end, width)
-            if self.direction is Direction.LOWER and last.lower >= delta:
-                return Enclosure(end, math.inf)
-            if last.upper > delta:
-                raise ConversionError(f"No epsilon up to {self.far:g} reaches delta = {delta:g}.")
-        return invert_decreasing(
+        endless, lower = math.isinf(self.top), self.direction is Direction.LOWER
+        end = self.far if endless else self.top
+        if endless and lower and self.enclose(end, width).lower >= delta:
+            return Enclosure(end, math.inf)
+        found = invert_decreasing(
             lambda x: self.enclose(x, width),
             lambda x: self.enclose(x, QUICK),
             delta,
             end,
             self.guess(delta) if self.guess is not None else None,
-            lower_only=self.direction is Direction.LOWER,
-            upper_only=one_sided and self.direction is Direction.UPPER,
+            lower_only=lower,
+            upper_only=one_sided and not lower,
         )
+        if endless and found.upper >= end and self.enclose(end, width).upper > delta:
+            raise ConversionError(f"No epsilon up to {self.far:g} reaches delta = {delta:g}.")
+        return found
 
     def renyi(self, order: float) -> float:
         if self.exact_renyi is not None:

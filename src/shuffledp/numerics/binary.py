@@ -14,7 +14,7 @@ import numpy as np
 from shuffledp.numerics.binomial import Array, U, log_mass, tail_ratio
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log, log1p_exp, log_convex_gap
-from shuffledp.numerics.window import first_groups, group_masses, quantile
+from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile
 
 _SUMMED = 8192
 _GROUPS = 4096
@@ -81,8 +81,11 @@ def _summed_excess(
 
 
 def _depth(k: float, trials: float, p: float, q: float) -> float:
-    """A Chernoff exponent that leaves out less than 1e-15 of the tail beyond k."""
-    return 40.0 + math.log(trials) - float(log_mass(np.array([k]), trials, p, q)[0][0])
+    """A Chernoff exponent that leaves out less than 1e-15 of the tail beyond k.
+
+    Pr[k] >= exp(-chernoff(k)) / sqrt(2 trials): Stirling.
+    """
+    return 41.0 + 1.5 * math.log(2.0 * trials) + chernoff(k, trials, p, q)
 
 
 def binary_renyi_lower(n: int, p: float, q: float, eps0: float, order: float) -> float:

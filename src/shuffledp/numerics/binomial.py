@@ -40,23 +40,31 @@ _STIRLING_TABLE = np.array(
 
 def _stirling_error(m: Array) -> Array:
     """ln m! minus Stirling's formula, for m >= 1. Absolute error below 1e-14."""
-    large = np.maximum(m, 16.0)
-    s = 1.0 / (large * large)
-    series = (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s / 1188)))) / large
-    table = _STIRLING_TABLE[np.minimum(m, 15.0).astype(np.int64)]
-    return np.where(m < 16.0, table, series)
+    if m.min() < 16.0:
+        table = _STIRLING_TABLE[np.minimum(m, 15.0).astype(np.int64)]
+        return np.where(m < 16.0, table, _stirling_error(np.maximum(m, 16.0)))
+    s = 1.0 / (m * m)
+    return np.asarray((1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s / 1188)))) / m)
 
 
 def _deviance(x: Array, mean: Array | float) -> Array:
     """x ln(x / mean) + mean - x for x >= 1, without cancellation near x = mean."""
     v = (x - mean) / (x + mean)
     v2 = v * v
-    tail = np.zeros_like(v)
-    for odd in range(21, 1, -2):
+    if (largest := float(v2.max())) >= 0.01:
+        far = x * np.log(x / mean) + mean - x
+        return far if v2.min() >= 0.01 else np.where(v2 < 0.01, _near(x, mean, v, 0.01), far)
+    return _near(x, mean, v, largest)
+
+
+def _near(x: Array, mean: Array | float, v: Array, largest: float) -> Array:
+    """The deviance by the series of ln((1+v)/(1-v)) where v^2 <= largest <= 0.01."""
+    v2, tail = v * v, np.zeros_like(v)
+    # as many terms as it takes for v^2 to the power of their number to vanish
+    terms = min(math.ceil(-37.0 / math.log(max(largest, 1e-37))), 10)
+    for odd in range(2 * terms + 1, 1, -2):
         tail = v2 * (1.0 / odd + tail)
-    near = (x - mean) * v + 2.0 * x * v * tail
-    far = x * np.log(x / mean) + mean - x
-    return np.where(np.abs(v) < 0.1, near, far)
+    return (x - mean) * v + 2.0 * x * v * tail
 
 
 def log_mass(k: Array, trials: float, p: float, q: float) -> tuple[Array, Array]:

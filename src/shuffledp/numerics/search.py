@@ -5,15 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 from shuffledp.numerics.enclosure import Enclosure
 
 Function = Callable[[float], Enclosure]
 
+
+class Start(NamedTuple):
+    """Where a root is likely, and the slope of ln f there."""
+
+    x: float
+    slope: float
+
+
+Guess = Callable[[float], Start | None]
+"""target -> where to begin."""
+
 _FLOOR = -745.0
-_QUICK_TOLERANCE = 1e-3
+_QUICK_TOLERANCE, _STEPS = 1e-3, 60
+_SETTLED, _MARGIN, _TRIES = 1e-7, 1e-3, 6
+"""How close to the target is close enough, how far beyond it to aim, how often."""
+_NEAR = 2.0
 _FAR_BELOW = -30.0
-_SETTLED = 1e-7
 _WIDE = 1e-4
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
@@ -23,7 +37,7 @@ def invert_decreasing(
     quick: Function,
     target: float,
     top: float,
-    guess: float | None = None,
+    start: Start | None = None,
     lower_only: bool = False,
     upper_only: bool = False,
 ) -> Enclosure:
@@ -34,43 +48,75 @@ def invert_decreasing(
     upper end at ``top``, ``upper_only`` the lower end at 0.
     """
     goal = math.log(target)
-    quick = cache(quick)
-    near = guess if guess is not None and 0.0 < guess < 0.5 * top else None
-    there = None if near is None else quick(near)
-    if (there is None or there.lower <= target) and quick(0.0).upper <= target:
-        return Enclosure(0.0, top if lower_only else 0.0)
-    low_enough = there is not None and there.upper < target
-    half = -1.0 if low_enough else _offset(quick(0.5 * top), goal)[0]
+    quick, exact = cache(quick), cache(exact)
+    near = start if start is not None and start.x < 0.5 * top else None
+    miss = 0.0 if near is None else _offset(quick(near.x), goal)[0]
+    half, slope = -1.0, None
+    if near is not None and abs(miss) <= _NEAR:
+        x, slope = near
+    else:
+        if miss <= 0.0 and quick(0.0).upper <= target:
+            return Enclosure(0.0, top if lower_only else 0.0)
+        if miss >= 0.0:
+            half = _offset(quick(0.5 * top), goal)[0]
+        x = near.x if near is not None else _halved(quick, goal, 0.5 * top)
     if half > 0.0:  # the root is near the top: search over v = -ln(top - x), where ln f is straight
 
         def at(v: float) -> float:
             return top - math.exp(-v)
 
         low, high, end = -math.log(top), 745.0, math.inf
-        start = low + math.log(2.0) + half
+        x = low + math.log(2.0) + half
     else:
 
         def at(v: float) -> float:
             return v
 
         low, high, end = 0.0, top, top
-        start = (
-            guess if guess is not None and 0.0 < guess < top else _halved(quick, goal, 0.5 * top)
-        )
-    v, slope, _ = _secant(
-        lambda v: quick(at(v)), goal, low, high, start, None, _QUICK_TOLERANCE, 60
-    )
-    v, slope, miss = _secant(lambda v: exact(at(v)), goal, low, high, v, slope, _SETTLED, 4)
-    step = miss / -slope
-    lower = 0.0
+    v, slope = _secant(lambda v: quick(at(v)), goal, low, high, x, slope)
+    lower, upper = 0.0, top
     if not upper_only:
-        bottom = _push(lambda v: exact(at(v)).lower >= target, v, -step, low)
-        lower = max(at(bottom), 0.0) if bottom > low else 0.0
+        v = _certified(lambda v: _log_ratio(exact(at(v)).lower, target), v, slope, -1.0, high, low)
+        lower = max(at(v), 0.0) if v > low else 0.0
     if lower_only:
         return Enclosure(lower, top)
-    peak = _push(lambda v: exact(at(v)).upper <= target, v, step, end)
-    upper = at(peak) if math.isfinite(peak) else top
+    v = _certified(lambda v: -_log_ratio(exact(at(v)).upper, target), v, slope, 1.0, low, end)
+    upper = at(v) if math.isfinite(v) else top
     return _bisected(exact, target, lower, upper) if half > 0.0 else Enclosure(lower, upper)
+
+
+def _log_ratio(value: float, target: float) -> float:
+    """ln(value / target); its sign is exact."""
+    ratio = value / target
+    return math.log(ratio) if ratio > 0.0 else _FLOOR
+
+
+def _certified(
+    beyond: Callable[[float], float], x: float, slope: float, side: float, begin: float, end: float
+) -> float:
+    """A point from ``begin`` to ``end`` where ``beyond``, rising that way, is hardly above 0.
+
+    ``slope`` is that of ln f near x: each step aims a little beyond the root. ``end`` is known to be fine.
+    """
+    steep, found, last = abs(slope), end, None
+    for _ in range(_TRIES):
+        y = beyond(x)
+        if y >= 0.0 and side * (found - x) > 0.0:
+            found = x
+        if 0.0 <= y <= _SETTLED:
+            break
+        if last is not None and abs(y - last[1]) > 10.0 * _SETTLED:
+            rise = side * (y - last[1]) / (x - last[0])
+            steep = rise if rise > 0.0 else steep
+        last = x, y
+        x += side * (0.5 * _SETTLED + _MARGIN * abs(y) - y) / steep
+        if side * (x - begin) <= 0.0:
+            x = 0.5 * (last[0] + begin)
+        if side * (end - x) <= 0.0 or x == last[0]:
+            break
+    if found != end or last is None:
+        return found
+    return _push(lambda x: beyond(x) >= 0.0, last[0], side * abs(last[1]) / steep, end)
 
 
 def _bisected(f: Function, target: float, lower: float, upper: float) -> Enclosure:
@@ -89,13 +135,11 @@ def _bisected(f: Function, target: float, lower: float, upper: float) -> Enclosu
     return Enclosure(lower, upper)
 
 
-def peak(f: Callable[[float], float], low: float, high: float) -> float:
-    """Near where f, rising then falling, is largest: golden sections."""
+def peak(f: Callable[[float], float], low: float, high: float, within: float = 1e-4) -> float:
+    """Near where f, rising then falling, is largest: golden sections, to this share of the ends."""
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = f(left), f(right)
-    for _ in range(1000):
-        if high - low <= 1e-4 * max(abs(low), abs(high)):
-            break
+    while high - low > within * max(abs(low), abs(high)):
         if at_left >= at_right:
             high, right, at_right = right, left, at_left
             left = high - _GOLDEN * (high - low)
@@ -125,22 +169,11 @@ def _offset(value: Enclosure, goal: float) -> tuple[float, float]:
 
 
 def _secant(
-    f: Function,
-    goal: float,
-    low: float,
-    high: float,
-    x: float,
-    slope: float | None,
-    tolerance: float,
-    steps: int,
-) -> tuple[float, float, float]:
-    """Approximate root of ln f = goal, the slope of ln f there, and the miss in ln f expected.
-
-    Ends one secant step beyond its last evaluation.
-    """
+    f: Function, goal: float, low: float, high: float, x: float, slope: float | None
+) -> tuple[float, float]:
+    """Approximate root of ln f = goal, one step beyond the last evaluation, and the slope of ln f."""
     previous: tuple[float, float] | None = None
-    miss = 1.0
-    for _ in range(steps):
+    for _ in range(_STEPS):
         y, spread = _offset(f(x), goal)
         if y > 0.0:
             low = max(low, x)
@@ -149,15 +182,11 @@ def _secant(
         if previous is not None and previous[0] != x:
             rise = (y - previous[1]) / (x - previous[0])
             slope = rise if rise < 0.0 else slope
-        miss = 0.6 * spread + 1e-3 * abs(y) + _SETTLED
-        if slope is not None and abs(y) <= max(spread, _SETTLED):
-            miss += abs(y)
-            break
-        previous, last = (x, y), x
+        previous = x, y
         x = _next_point(x, y, slope, low, high)
-        if x == last or (abs(y) <= tolerance and slope is not None):
+        if x == previous[0] or (slope is not None and abs(y) <= max(spread, _QUICK_TOLERANCE)):
             break
-    return x, slope or -1.0, miss
+    return x, slope or -1.0
 
 
 def _next_point(x: float, y: float, slope: float | None, low: float, high: float) -> float:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shuffledp.numerics.binomial import Array, U, half_excess
-from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
+from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile, refine
 
 _EXACT_N = 100_000
@@ -96,7 +96,7 @@ class TwoSided:
         ):
             return self._sum(self._terms(_groups(first, last, 0, *self._count)), first, last)
         groups = _groups(
-            first, last, _FIRST_GROUPS if width < QUICK else _QUICK_GROUPS, *self._count
+            first, last, _FIRST_GROUPS if width < SEARCH else _QUICK_GROUPS, *self._count
         )
         goal = max(width, _GROUPED_WIDTH)
         enough = 2.0 * goal if width < QUICK else 0.5
@@ -140,10 +140,28 @@ class TwoSided:
         with np.errstate(divide="ignore"):
             return np.log(low), np.log(high), scale - np.log(c)
 
+    def _log_most(self, c: float, pinned: float = 0.0) -> float:
+        """ln of an upper bound of h from count c on, the count-free part fixed*n/c - fixed >= pinned.
+
+        With y = X - c/2 - s*c <= rest*c: E[y+] is at most e^(-c KL) times 1 / (e t), t = 2 atanh(2s), and
+        times rest*c, and at most sqrt(c)/4.
+        """
+        s, rest = self.slope + pinned, self.coslope - pinned
+        if rest <= 0.0:
+            return -math.inf
+        widest = -0.5 * math.log(c) - math.log(4.0)
+        if s * math.sqrt(c) < 0.1:
+            return widest
+        half_t = math.atanh(2.0 * s) if s < 0.25 else 0.5 * math.log((0.5 + s) / rest)
+        log_rest = math.log1p(-4.0 * s * s) if s < 0.25 else math.log(4.0 * rest * (0.5 + s))
+        divergence = c * (0.5 * log_rest + 2.0 * s * half_t) * (1.0 - 1e-10)
+        factor = min(1.0 / (2.0 * math.e * half_t * c), rest)
+        return min(math.log(factor) - divergence, widest) + 1e-10
+
     def _window(self, depth: float) -> tuple[float, float]:
         """Counts outside which Pr[C] * h is below e^-depth of delta."""
-        centre = np.array([math.floor(self._count[0] * self.p) + 1.0])
-        log_centre = max(float(self._log_h(centre, centre)[1][0]), -800.0)
+        centre = math.floor(self._count[0] * self.p) + 1.0
+        log_centre = max(self._log_most(centre, self.fixed * (self.n / centre - 1.0)), -800.0)
         # in steps, so that neighbouring questions share their groups
         deeper = depth - _STEP * math.floor(log_centre / _STEP)
         low = quantile(deeper, -1, *self._count)
@@ -159,8 +177,7 @@ class TwoSided:
             below = chernoff(first - 2.0, *self._count)
             upper += 0.5 * math.exp(min(-top - below, 700.0))
         if last <= self._count[0]:
-            edge, whole = np.array([last + 1.0]), np.array([float(self.n)])
-            log_edge = float(self._log_h(edge, whole)[1][0])
+            log_edge = self._log_most(last + 1.0)
             upper += math.exp(min(log_edge - top - chernoff(last, *self._count), 700.0))
         factor = math.exp(min(self.log_scale + top, 700.0))
         margin = (len(least) + 64.0 + abs(top) + abs(self.log_scale)) * 4.0 * U

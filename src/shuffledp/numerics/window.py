@@ -96,21 +96,20 @@ def group_masses(
             np.add.reduceat(values * (1.0 - error), groups),
             np.add.reduceat(values * (1.0 + 2.0 * error), groups),
         )
+    cuts = np.append(starts - 1.0, ends[-1])
     if p <= 0.5:
-        return _interval_masses(starts, ends, trials, p, q)
-    return _interval_masses(trials - ends, trials - starts, trials, q, p)
+        return _masses_between(cuts, trials, p, q)
+    least, most = _masses_between(trials - 1.0 - cuts[::-1], trials, q, p)
+    return least[::-1], most[::-1]
 
 
-def _interval_masses(
-    lows: Array, highs: Array, trials: float, p: float, q: float
-) -> tuple[Array, Array]:
-    """Lower and upper mass of Bin(trials, p) on lows..highs (p <= 1/2, sd >= 150)."""
-    below, above = lows - 1.0, highs
+def _masses_between(cuts: Array, trials: float, p: float, q: float) -> tuple[Array, Array]:
+    """Lower and upper mass of Bin(trials, p) above each cut, up to the next (p <= 1/2, sd >= 150)."""
     mean = trials * p
-    right_below, right_above = below >= mean, above >= mean
-    tail_below = _smaller_tail(below, right_below, trials, p, q)
-    tail_above = _smaller_tail(above, right_above, trials, p, q)
-    one_side = right_below == right_above
+    right = cuts >= mean
+    tail = _smaller_tail(cuts, right, trials, p, q)
+    tail_below, tail_above = tail[:-1], tail[1:]
+    one_side = right[:-1] == right[1:]
     value = np.where(one_side, np.abs(tail_below - tail_above), 1.0 - tail_below - tail_above)
     relative = 4e-12 + 256.0 * U * math.sqrt(mean / q)
     slack = relative * (tail_below + tail_above) + np.where(one_side, 0.0, 4.0 * U)

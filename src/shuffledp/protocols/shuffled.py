@@ -93,6 +93,8 @@ class Shuffled:
         quantity = QUESTIONS[given]
         guarantees, witnesses = self.candidates()
         guaranteed = self._best(guarantees, quantity, value)
+        if quantity == "epsilon":  # begin with the data set likely to leak most
+            witnesses = sorted(witnesses, key=lambda w: -self._about(w, guaranteed.value))
         leaked = self._best(witnesses, quantity, value)
         ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
         return Interval(quantity, *ends)
@@ -176,12 +178,16 @@ class Shuffled:
 
     def _beaten(self, candidate: Bound, found: Value, delta: float) -> bool:
         """Whether a lower bound on epsilon cannot exceed one already found: saves its search."""
-        curve = candidate.curve(self.randomizer, self.crowd)
-        return (
-            candidate.theorem.direction is Direction.LOWER
-            and isinstance(curve, ProfileCurve)
-            and curve.enclose(found.value, QUICK).upper <= delta
-        )
+        lower = candidate.theorem.direction is Direction.LOWER
+        return lower and self._about(candidate, found.value) <= delta
+
+    def _about(self, candidate: Bound, epsilon: float) -> float:
+        """What delta cannot exceed here, quickly and roughly."""
+        try:
+            curve = candidate.curve(self.randomizer, self.crowd)
+        except RegimeError:
+            return 0.0
+        return curve.enclose(epsilon, QUICK).upper if isinstance(curve, ProfileCurve) else 1.0
 
 
 def asked(question: dict[str, float]) -> tuple[str, float]:
