@@ -8,6 +8,9 @@ import numpy as np
 
 from shuffledp.numerics.binomial import Array
 
+_SMALL = 2**18
+"""Multiplications per matrix product: BLAS uses one thread for this many, and more would only wait for each other."""
+
 
 def characteristic(
     values: Array, weights: Array, step: float, start: int, count: int
@@ -19,10 +22,14 @@ def characteristic(
     """
     fine = math.isqrt(count - 1) + 1
     coarse = -(-count // fine)
-    xa = np.multiply.outer((start + fine * np.arange(coarse)) * step, values)
-    xb = np.multiply.outer(values, np.arange(fine) * step)
-    a_re, a_im = -2.0 * np.sin(0.5 * xa) ** 2 * weights, np.sin(xa) * weights
-    b_re, b_im = -2.0 * np.sin(0.5 * xb) ** 2, np.sin(xb)
-    re = a_re @ b_re - a_im @ b_im + a_re.sum(1)[:, None] + weights @ b_re
-    im = a_re @ b_im + a_im @ b_re + a_im.sum(1)[:, None] + weights @ b_im
+    far, near = (start + fine * np.arange(coarse)) * step, np.arange(fine) * step
+    re, im = np.zeros((coarse, fine)), np.zeros((coarse, fine))
+    block = max(_SMALL // (coarse * fine), 32)
+    for i in range(0, values.size, block):
+        v, w = values[i : i + block], weights[i : i + block]
+        xa, xb = np.multiply.outer(far, v), np.multiply.outer(v, near)
+        a_re, a_im = -2.0 * np.sin(0.5 * xa) ** 2 * w, np.sin(xa) * w
+        b_re, b_im = -2.0 * np.sin(0.5 * xb) ** 2, np.sin(xb)
+        re += a_re @ b_re - a_im @ b_im + a_re.sum(1)[:, None] + w @ b_re
+        im += a_re @ b_im + a_im @ b_re + a_im.sum(1)[:, None] + w @ b_im
     return re.ravel()[:count], im.ravel()[:count]

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import heapq
 import itertools
+import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
@@ -98,6 +99,7 @@ class Workers:
 
     def __init__(self, count: int, deadline: float, queue: int) -> None:
         self.deadline, self._queue = deadline, queue
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # they share the processors
         self._threads = ThreadPoolExecutor(count)
         self._all = [_Worker() for _ in range(count)]
         self._idle = list(self._all)
