@@ -153,6 +153,85 @@ def test_means_of_equal_users(randomizer: Randomizer, value: float) -> None:
     _check(values, value, np.array([predicted]), low, high)
 
 
+TIMES = 3000
+CROWDS = {
+    "all at an end": lambda n: np.zeros(n),
+    "half at either end": lambda n: np.repeat([0.0, 1.0], n // 2),
+    "uniform": lambda n: (np.arange(n) + 0.5) / n,
+}
+
+
+def _covered(randomizer: Randomizer, n: int, crowd: str) -> tuple[float, float]:
+    """How often 95 % intervals hold the mean of the users; the same with the sample's variance."""
+    machine = device(randomizer)
+    users, truth = CROWDS[crowd](n), CROWDS[crowd](n).mean()
+    if isinstance(randomizer, OneCoordinate | GaussianVector):
+        users = np.stack([users, users], axis=1)
+    if isinstance(randomizer, CheckIn):
+        batches = [machine.encode(users, STREAM) for _ in range(TIMES)]
+    else:
+        everyone = np.concatenate([users] * TIMES)
+        batches = list(machine.encode(everyone, STREAM).reshape(TIMES, n, -1))
+    inside, widest = 0.0, 0.0
+    for reports in batches:
+        tally = Means(machine)
+        tally.add(reports)
+        found = tally.estimate()
+        low, high = found.interval()
+        inside += np.mean((low <= truth) & (truth <= high))
+        number, total, squares, _noise = tally.sums
+        sample = (squares / number - (total / number) ** 2) / number
+        widest += np.mean(np.abs(total / number - truth) <= 1.96 * np.sqrt(sample))
+    return float(inside) / TIMES, float(widest) / TIMES
+
+
+@pytest.mark.parametrize("crowd", CROWDS)
+@pytest.mark.parametrize(
+    ("randomizer", "n"),
+    [
+        (Piecewise(eps0=1.0), 400),
+        (Piecewise(eps0=6.0), 1000),
+        (DiscretePiecewise(10, 3, eps0=2.0), 400),
+        (TruncatedLaplace(eps0=4.0), 100),
+        (Laplace(eps0=1.0), 30),
+        (Gaussian(1.0, 1.0, scalar=True), 20),
+        (GaussianVector(1.0, 1.5, dimensions=2), 20),
+        (OneCoordinate(Piecewise(eps0=4.0), 2), 1000),
+        (CheckIn(Piecewise(eps0=4.0), 0.5), 1000),
+    ],
+    ids=str,
+)
+def test_intervals_of_means_cover_as_often_as_they_say(
+    randomizer: Randomizer, n: int, crowd: str
+) -> None:
+    """Within 93 and 97 %: 5 standard errors, a false alarm in 10^6 if it is 95 %, 10^4 if 94.5 %."""
+    assert 0.93 <= _covered(randomizer, n, crowd)[0] <= 0.97
+
+
+def test_the_variance_of_the_sample_is_too_much() -> None:
+    """Negative control: it holds the spread of the users, who are not drawn."""
+    assert _covered(Piecewise(eps0=6.0), 1000, "half at either end")[1] > 0.99
+
+
+def test_one_bit_cannot_tell_spread_from_noise() -> None:
+    """Exact for equal users, 99.7 % for those apart: the reports are the same, if all hold 1/2."""
+    assert 0.93 <= _covered(OneBitMean(eps0=2.0), 1000, "all at an end")[0] <= 0.97
+    assert 0.991 < _covered(OneBitMean(eps0=2.0), 1000, "half at either end")[0] < 1.0
+
+
+@pytest.mark.parametrize("randomizer", NUMERIC, ids=str)
+def test_noise_is_estimated_without_bias(randomizer: Randomizer) -> None:
+    """Values on the grid; 5 standard errors, a false alarm in 10^6."""
+    decoder = Decoder(device(randomizer))
+    for value in (0.0, 0.5, 1.0):
+        if value * decoder.levels % 1.0:
+            continue
+        reports = decoder.device.encode(np.full(20_000, value), STREAM)
+        noise = decoder.noise(reports, decoder.decode(reports))
+        error = 5.0 * noise.std() / np.sqrt(noise.size) + 1e-9
+        assert noise.mean() == pytest.approx(decoder.variance(value), abs=error)
+
+
 @pytest.mark.parametrize("randomizer", NUMERIC, ids=str)
 def test_no_value_is_noisier_than_the_worst(randomizer: Randomizer) -> None:
     decoder = Decoder(device(randomizer))

@@ -86,21 +86,21 @@ def simplex(values: Array) -> Array:
 def combine(estimates: Sequence[Estimate]) -> Estimate:
     """Several estimates of the same numbers, weighted so that the variance is least.
 
-    For classes of users with budgets of their own that may travel with the reports: each class is
-    estimated by itself. All classes are taken to be samples of one population.
+    For classes of users with budgets of their own that may travel with the reports: the frequencies
+    of each class are estimated by themselves. All are taken to be samples of one population.
     """
     if not estimates:
         raise ParameterError("estimates", "at least one", 0)
     first = estimates[0]
-    if any(each.names != first.names or each.quantity != first.quantity for each in estimates):
-        raise ParameterError("estimates", "of the same numbers", [e.quantity for e in estimates])
+    if any(each.names != first.names or each.quantity != "frequency" for each in estimates):
+        raise ParameterError(
+            "estimates", "frequencies of the same values", [e.quantity for e in estimates]
+        )
     values = np.array([each.values for each in estimates])
     reports = np.array([[float(each.reports)] for each in estimates])
     shares = np.clip((reports * values).sum(axis=0) / reports.sum(), 0.0, 1.0)
     # a class is a sample: of two users, however little noise they add, little is known
     sampled = np.maximum(shares * (1.0 - shares), 1.0 / reports.sum()) / reports
-    if first.quantity != "frequency":  # there the sample's own variance holds the spread already
-        sampled = np.zeros_like(values)
     weights = 1.0 / (np.array([each.variances for each in estimates]) + sampled)
     return replace(
         first,

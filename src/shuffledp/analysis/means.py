@@ -97,16 +97,33 @@ class Decoder:
         return free / device.levels**2
 
     @property
-    def noise(self) -> float | None:
-        """Variance of what device and grid add at most, if it does not depend on the value."""
+    def levels(self) -> float:
+        """Steps of the grid a value is put on, up or down at random."""
+        if isinstance(self.device, OneBitDevice):
+            return 1.0
+        if isinstance(self.device, GaussianVectorDevice):
+            return math.inf
+        return float(self.device.levels)  # type: ignore[attr-defined]
+
+    def noise(self, reports: Reports, decoded: Array) -> Array:
+        """Numbers whose expectation is the variance at the value's place on the grid."""
         device = self.device
-        if isinstance(device, GaussianVectorDevice):
-            return self.variance(0.0)
-        if isinstance(device, GaussianDevice) or (
-            isinstance(device, LaplaceDevice) and not device.clamped
-        ):
-            return self.variance(0.0) + 0.25 / device.levels**2
-        return None
+        if isinstance(device, OneBitDevice):  # 0 and 1 are all there is, and alike
+            return np.full(decoded.shape, self.variance(0.0))
+        if isinstance(device, LaplaceDevice) and device.clamped:
+            ratio = self._ratio
+            ends = (reports == 0) | (reports == device.levels)
+            lost = np.where(ends, ratio / (1.0 - ratio) ** 2, 0.0)
+            return (2.0 * ratio / (1.0 - ratio) ** 2 - lost) / device.levels**2
+        # a + b x + c x^2, and the expectation of decoded^2 is that and x^2
+        a, middle, end = (self.variance(value) for value in (0.0, 0.5, 1.0))
+        b, c = 4.0 * middle - 3.0 * a - end, 2.0 * (a + end) - 4.0 * middle
+        linear = a + b * decoded
+        return np.asarray(linear + c * (decoded**2 - linear) / (1.0 + c))
+
+    def least_variance(self) -> float:
+        """Smallest variance over all values."""
+        return min(self.variance(i / 4.0) for i in range(5))
 
     def worst_variance(self) -> float:
         """Largest variance over all values."""
@@ -143,13 +160,17 @@ class Means:
     """Mean of a number, or of each coordinate of a vector; parts are added."""
 
     def __init__(self, device: Device) -> None:
-        self._everyone = not isinstance(device, CheckInDevice | CoordinateDevice)
-        device = device.inner if isinstance(device, CheckInDevice) else device
+        self._asked = 1.0
+        if isinstance(device, CheckInDevice):
+            self._asked, device = device.randomizer.rate, device.inner
         self._device = device
         self.dimensions: int = getattr(device, "dimensions", 1)
-        self.decoder = Decoder(device.inner if isinstance(device, CoordinateDevice) else device)
-        self.sums = np.zeros((3, self.dimensions))
-        """Number, sum and sum of squares of the decoded reports."""
+        if isinstance(device, CoordinateDevice):
+            self._asked /= self.dimensions
+            device = device.inner
+        self.decoder = Decoder(device)
+        self.sums = np.zeros((4, self.dimensions))
+        """Number of reports; sums of the decoded ones, of their squares, and of their noise."""
 
     @property
     def reports(self) -> int:
@@ -161,30 +182,42 @@ class Means:
         """Count a block of reports."""
         if not isinstance(self._device, CoordinateDevice):
             decoded = self.decoder.decode(reports)
-            ones = np.full(self.dimensions, len(decoded))
-            self.sums += np.stack([ones, decoded.sum(axis=0), (decoded**2).sum(axis=0)])
+            self.sums += [column.sum(axis=0) for column in self._columns(reports, decoded)]
             return
-        decoded, place = self.decoder.decode(reports[:, 1]), reports[:, 0].astype(np.int64)
-        for row, weights in enumerate((None, decoded, decoded**2)):
-            self.sums[row] += np.bincount(place, weights, minlength=self.dimensions)
+        place, reports = reports[:, 0].astype(np.int64), reports[:, 1]
+        decoded = self.decoder.decode(reports)
+        for row, column in enumerate(self._columns(reports, decoded)):
+            self.sums[row] += np.bincount(place, column, minlength=self.dimensions)
+
+    def _columns(self, reports: Reports, decoded: Array) -> tuple[Array, ...]:
+        """What is summed."""
+        noise = self.decoder.noise(reports, decoded)
+        return np.ones_like(decoded), decoded, decoded**2, noise
 
     def merge(self, other: Means) -> None:
         """Add what another counted."""
         self.sums += other.sums
 
     def estimate(self, names: Sequence[Any] | None = None) -> Estimate:
-        """Mean share of the range, and its variance.
+        """Mean share of the range over the users at hand, and the variance of its error.
 
-        The variance is that of the noise where it does not depend on the values; otherwise the
-        sample's, which also holds the spread of the values: an upper bound for the users at hand.
+        That is the noise of the devices, estimated from the reports where it depends on the values,
+        and, where not everyone is asked, the chance of who is. Which step of the grid a value is put
+        on is chance, too, and leaves no trace: it counts as the most it can be. That is next to nothing
+        on a fine grid. Of one bit it is all the spread of the values, and intervals are too wide
+        by that: 95 % ones cover 99.7 % at eps0 = 2 if half of the users are at either end.
         """
-        number, total, squares = self.sums
-        if np.any(number < 2):
-            raise ParameterError("reports", "at least two of each coordinate", int(number.min()))
-        values = total / number
-        spread = np.maximum(squares / number - values**2, 0.0) * number / (number - 1.0)
-        if self._everyone and self.decoder.noise is not None:
-            spread = np.minimum(spread, self.decoder.noise)
+        if np.any(self.sums[0] < 2):
+            raise ParameterError(
+                "reports", "at least two of each coordinate", int(self.sums[0].min())
+            )
+        number, (values, squares, noise) = self.sums[0], self.sums[1:] / self.sums[0]
+        decoder = self.decoder
+        noise = np.clip(noise, decoder.least_variance(), decoder.worst_variance())
+        inside = np.clip(values, 0.0, 1.0)
+        spread = np.clip(squares - noise - values**2, 0.0, inside * (1.0 - inside))
+        rounding = np.minimum(spread, 0.25 / decoder.levels**2)
+        variances = (noise + rounding + (1.0 - self._asked) * (spread - rounding)) / number
         if names is None:
             names = range(self.dimensions) if hasattr(self._device, "dimensions") else ("mean",)
-        return Estimate("mean", tuple(names), values, spread / number, self.reports)
+        return Estimate("mean", tuple(names), values, variances, self.reports)
