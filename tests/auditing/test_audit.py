@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,20 @@ STREAM = secure()
 N, DELTA, TRIALS = 100, 1e-4, 30_000
 
 
+ORDERS: dict[str, Callable[[Any], Any]] = {
+    "no shuffle": lambda reports: reports,
+    "reversed": lambda reports: reports[:, ::-1],
+    "rotated": lambda reports: np.roll(reports, 37, axis=1),
+}
+
+
 def _faulty(fault: str, randomizer: Randomizer) -> Release:
     honest = pipeline(device(randomizer), STREAM)
-    if fault == "no shuffle":
-        machine = device(randomizer)
-        return lambda values, _: machine.encode(values.ravel(), STREAM).reshape(*values.shape, 1)
+    if fault in ORDERS:
+        machine, order = device(randomizer), ORDERS[fault]
+        return lambda values, _: order(
+            machine.encode(values.ravel(), STREAM).reshape(*values.shape, 1)
+        )
     if fault == "wrong keep-probability":
         return pipeline(device(KRR(4, eps0=1.6 * randomizer.eps0)), STREAM)
     assert fault == "a tenth of the batch"
@@ -70,11 +80,25 @@ def test_a_true_claim_stands(randomizer: Randomizer) -> None:
     assert 0.0 < found.direct < found.claimed.upper
 
 
-@pytest.mark.parametrize("fault", ["no shuffle", "wrong keep-probability", "a tenth of the batch"])
+@pytest.mark.parametrize("fault", [*ORDERS, "wrong keep-probability", "a tenth of the batch"])
 def test_planted_faults_are_caught(fault: str) -> None:
     claimed = KRR(4, eps0=3.0)
     release = _faulty(fault, claimed)
     found = audit(claimed, N, delta=DELTA, trials=TRIALS, stream=STREAM, release=release)
+    assert found.violated
+    where = {"no shuffle": 0, "reversed": N - 1, "rotated": 37}
+    if fault in where:
+        assert found.place == where[fault]
+        assert found.ordered > found.claimed.upper
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_even_weak_reports_must_be_shuffled(order: str) -> None:
+    """The place that tells something is found among a thousand."""
+    claimed = BinaryRR(eps0=0.3)
+    release = _faulty(order, claimed)
+    found = audit(claimed, 1000, delta=1e-6, trials=20_000, stream=STREAM, release=release)
+    assert found.place == {"no shuffle": 0, "reversed": 999, "rotated": 37}[order]
     assert found.violated
 
 
@@ -171,8 +195,9 @@ def test_what_runs_stands_and_what_is_not_shuffled_falls(randomizer: Randomizer)
         assert honest.family is not None
         assert 0.1 * honest.claimed.upper < honest.family
     attack = Attack(machine, 10)
-    alone = attack.scores(unshuffled, 5000, ordered=True, advance=lambda _: None)
-    mixed = attack.scores(pipeline(machine, STREAM), 5000, ordered=True, advance=lambda _: None)
+    assert attack.place(unshuffled, 2000, lambda _: None) == 0
+    alone = attack.scores(unshuffled, 5000, place=0, advance=lambda _: None)
+    mixed = attack.scores(pipeline(machine, STREAM), 5000, place=0, advance=lambda _: None)
     assert _direct(alone, 0.01) > 0.5 > _direct(mixed, 0.01)
 
 

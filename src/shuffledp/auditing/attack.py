@@ -2,13 +2,13 @@
 
 The victim holds one of two values, all others a third. With the laws a, b of the victim's report and
 r of another's, the likelihood ratio of the shuffled reports z is the sum of a(z)/r(z) over that of
-b(z)/r(z): no test does better. If the order tells something, so does the report in the victim's
-place.
+b(z)/r(z): no test does better. If the order tells something, so may the report in one place: that
+of the victim, wherever a fault puts it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ Release = Callable[[NDArray[Any], bool], Reports]
 """Values of many batches (trials x users) and whether order will be looked at -> their reports."""
 
 _BLOCK = 1 << 20
+_TINY = 1e-300
 
 
 def pipeline(device: Device, stream: Stream) -> Release:
@@ -64,34 +65,66 @@ class Attack:
             raise ParameterError("channel", "without zeros to be audited", found[2])
         return found
 
+    def place(self, release: Release, trials: int, advance: Callable[[int], None]) -> int:
+        """Where the report differs most between the two worlds, in standard errors."""
+        ratio = self._ratio
+        means, errors = [], []
+        for blocks in self._worlds(release, trials, True, advance):
+            sums = np.zeros((2, self.n))
+            for reports in blocks:
+                found = ratio(reports.reshape(-1, reports.shape[2])).reshape(reports.shape[:2])
+                sums[:, : reports.shape[1]] += [found.sum(axis=0), (found**2).sum(axis=0)]
+            mean, square = sums / trials
+            means.append(mean)
+            errors.append(square - mean**2)
+        far = (means[0] - means[1]) ** 2 / np.maximum(errors[0] + errors[1], 1e-12)
+        return int(np.argmax(far))
+
     def scores(
         self,
         release: Release,
         trials: int,
         *,
-        ordered: bool,
+        place: int | None = None,
         advance: Callable[[int], None],
     ) -> Scores:
-        """Logarithms of likelihood ratios: of the counts, or of the report in the victim's place."""
+        """Logarithms of likelihood ratios: of the counts, or of the report in this place."""
         first, second, others = (likelihood(self.device, value) for value in self.values)
 
         def score(reports: Reports) -> Array:
-            if ordered:
-                return np.log(first(reports[:, 0])) - np.log(second(reports[:, 0]))
+            if place is not None:
+                return self._ratio(reports[:, place])
             flat = reports.reshape(-1, reports.shape[2])
             base = others(flat)
             sums = [(law(flat) / base).reshape(len(reports), -1).sum(1) for law in (first, second)]
             return np.asarray(np.log(sums[0]) - np.log(sums[1]))
 
-        worlds = []
-        for victim in self.values[:2]:
-            parts = []
+        worlds = self._worlds(release, trials, place is not None, advance)
+        return Scores(*(np.concatenate([score(reports) for reports in each]) for each in worlds))
+
+    @cached_property
+    def _ratio(self) -> Callable[[Reports], Array]:
+        """Logarithm of the likelihood ratio of single reports, where it is finite."""
+        first, second = (likelihood(self.device, value) for value in self.values[:2])
+
+        def ratio(reports: Reports) -> Array:
+            one, two = (np.log(np.maximum(law(reports), _TINY)) for law in (first, second))
+            return np.asarray(one - two)
+
+        return ratio
+
+    def _worlds(
+        self, release: Release, trials: int, ordered: bool, advance: Callable[[int], None]
+    ) -> Iterator[Iterator[Reports]]:
+        """What is released in many trials, block by block, in either world."""
+
+        def blocks(victim: Any) -> Iterator[Reports]:
             step = max(1, _BLOCK // (self.n * self.device.columns))
             for start in range(0, trials, step):
                 size = min(step, trials - start)
                 values = np.array([self.values[2]] * self.n)[None].repeat(size, axis=0)
                 values[:, 0] = victim
-                parts.append(score(release(values, ordered)))
+                yield release(values, ordered)
                 advance(size)
-            worlds.append(np.concatenate(parts))
-        return Scores(*worlds)
+
+        return (blocks(victim) for victim in self.values[:2])

@@ -46,7 +46,9 @@ class Audit:
     direct: float
     """epsilon is at least this: ln((true positives - delta) / false positives)."""
     ordered: float
-    """The same from the report in the victim's place: large if nothing is shuffled."""
+    """The same from the report in one place: large if nothing is shuffled."""
+    place: int
+    """That place, from 0: chosen on other trials, as the one that tells most."""
     family: float | None
     """If it is this mechanism with some budget: epsilon is at least this."""
 
@@ -65,6 +67,7 @@ class Audit:
             "claimed": self.claimed.to_dict(),
             "direct": self.direct,
             "ordered": self.ordered,
+            "place": self.place,
             "family": self.family,
             "failure": FAILURE,
             "violated": self.violated,
@@ -91,9 +94,10 @@ def audit(
     claimed = Shuffled(machine.randomizer, n).epsilon(delta)
     attack = Attack(machine, n)
     release = pipeline(machine, stream) if release is None else release
-    counts = attack.scores(release, trials, ordered=False, advance=advance)
+    counts = attack.scores(release, trials, advance=advance)
     few = min(trials, _ORDERED_TRIALS)
-    places = attack.scores(release, few, ordered=True, advance=advance)
+    place = attack.place(release, max(1, few // 4), advance)
+    alone = attack.scores(release, few, place=place, advance=advance)
     build = _family_of(machine.randomizer)
     family = None
     if build is not None:
@@ -105,7 +109,8 @@ def audit(
         trials,
         claimed,
         _direct(counts, delta),
-        _direct(places, delta),
+        _direct(alone, delta),
+        place,
         family,
     )
 

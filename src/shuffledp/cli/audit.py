@@ -49,7 +49,7 @@ def audit(
         rows: list[list[object]] = [["claimed", "<=", claim.upper, 100.0 * bool(claim.upper)]]
         for name, value in (
             ("likelihood ratio of the counts", found.direct),
-            ("report in the victim's place", found.ordered),
+            (f"report in place {found.place + 1}, which tells most", found.ordered),
             ("family of the mechanism", found.family),
         ):
             if value is not None:
