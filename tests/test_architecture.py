@@ -12,7 +12,7 @@ import shuffledp
 
 ROOT = Path(shuffledp.__file__).parent
 ORDER = [
-    {"errors", "checks", "labels"},
+    {"errors", "checks", "labels", "files"},
     {"numerics"},
     {"randomizers"},
     {"curves"},

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import click
 
 from shuffledp import __version__
@@ -29,10 +38,45 @@ __all__ = ["main"]
 
 _OPTIONS = {"m": "drawn", "rate": "check_in", "deltas": "local_delta"}
 """Parameters whose options are called otherwise."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What writing to a file may end with; files we write ourselves are named in errors of ours."""
+
+
+@contextmanager
+def _ended_politely() -> Iterator[None]:
+    """A request to end is an exception: what is half-written goes."""
+
+    def end(number: int, _frame: object) -> None:
+        sys.exit(128 + number)
+
+    ours = threading.current_thread() is threading.main_thread() and (
+        signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
+    if ours:
+        signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 class _Group(click.Group):
     """Turns the library's errors into one line on stderr and their exit code."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        try:
+            with _ended_politely():
+                return super().main(*args, **options)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            click.echo(
+                f"Error: the answer cannot be written to stdout: {error.strerror}.", err=True
+            )
+            # what is left of it must not be tried again at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(2)
 
     def invoke(self, ctx: click.Context) -> object:
         try:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,8 @@ from shuffledp.sampling.prefixes import PrefixDevice
 Tally = Frequencies | Means | HeavyHitters
 TASKS = ("histogram", "heavy-hitters", "quantiles", "mean", "vector")
 QUARTILES = (0.25, 0.5, 0.75)
+_MOST = 1e150
+"""Ends of ranges, so that squares of their difference are numbers."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +62,16 @@ class Job:
             raise ParameterError("task", "one of " + ", ".join(TASKS), self.task)
         if self.task != "vector" and len(self.columns) != 1:
             raise ParameterError("column", f"one for task {self.task!r}", list(self.columns))
-        if self.task == "histogram" and len(self.categories) < 2:
-            raise ParameterError("categories", "at least two", list(self.categories))
-        if self.task in ("quantiles", "mean", "vector") and not self.low < self.high:
-            raise ParameterError("high", f"a number above low = {self.low:g}", self.high)
+        checks.count("n", self.n)
+        checks.positive("epsilon", self.epsilon)
+        checks.probability("delta", self.delta)
+        if self.task == "histogram":
+            distinct(self.categories)
+        if self.task in ("quantiles", "mean", "vector"):
+            for name, end in (("low", self.low), ("high", self.high)):
+                checks.real(name, end, f"a number within +-{_MOST:g}", -_MOST, _MOST)
+            if not self.low < self.high:
+                raise ParameterError("high", f"a number above low = {self.low:g}", self.high)
         checks.whole("bins", self.bins, 2)
         checks.whole("most", self.most, 1)
         if checks.whole("letters", self.letters, 1) > 7:
@@ -124,7 +135,8 @@ class Job:
         if self.task == "heavy-hitters":
             return words(batch.column(0), self.letters, first_row)
         table = np.stack([numbers(column, first_row) for column in batch.columns], axis=1)
-        shares = np.clip((table - self.low) / (self.high - self.low), 0.0, 1.0)
+        with np.errstate(over="ignore"):  # far out of the range is out of the range
+            shares = np.clip((table - self.low) / (self.high - self.low), 0.0, 1.0)
         if self.task == "vector":
             return shares
         if self.task == "mean":
@@ -158,17 +170,65 @@ class Job:
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
-    def from_json(cls, text: str) -> Job:
+    def from_json(cls, text: str, source: str | Path = "") -> Job:
         """The job a file of reports belongs to."""
+
+        def wrong(field: str, condition: str, value: object) -> ParameterError:
+            where = f"'{field}' in the header of {source}" if source else f"'{field}'"
+            return ParameterError("reports", f"with {where} {condition}", value)
+
         try:
             given = json.loads(text)
-            given["columns"], given["categories"] = (
-                tuple(given["columns"]),
-                tuple(given["categories"]),
-            )
-            return cls(**given)
-        except (ValueError, TypeError, KeyError) as error:
-            raise ParameterError("reports", "with a header of 'shuffledp encode'", text) from error
+        except ValueError:
+            given = None
+        if not isinstance(given, dict):
+            raise ParameterError("reports", f"with a header of 'shuffledp encode' ({source})", text)
+        known = {field.name: str(field.type) for field in fields(cls)}
+        for name in [*known, *given]:
+            if name not in given or name not in known:
+                raise wrong(name, "given" if name in known else "left out", given.get(name))
+            condition, holds = _JSON[known[name]]
+            if not holds(given[name]):
+                raise wrong(name, condition, given[name])
+        try:
+            lists = {name: tuple(given[name]) for name in ("columns", "categories")}
+            job = cls(**given | lists)
+            mechanisms = job.question.randomizers()
+            if job.mechanism not in mechanisms:
+                raise ParameterError("mechanism", "one of " + ", ".join(mechanisms), job.mechanism)
+            checks.positive("strength", job.strength)
+            _ = job.device  # whatever it refuses is refused here
+        except ParameterError as error:
+            raise wrong(error.parameter, error.condition, error.value) from error
+        return job
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+_JSON: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "str": ("a text", lambda value: isinstance(value, str)),
+    "tuple[str, ...]": ("a list of texts", _texts),
+    "int": ("a whole number", lambda value: isinstance(value, int) and _number(value)),
+    "float": ("a finite number", _number),
+    "float | None": ("a finite number or null", lambda value: value is None or _number(value)),
+    "bool": ("true or false", lambda value: isinstance(value, bool)),
+}
+"""What the fields of a job are in a header."""
+
+
+def distinct(categories: tuple[str, ...]) -> None:
+    """At least two, none twice."""
+    if len(categories) < 2:
+        raise ParameterError("categories", "at least two", list(categories))
+    twice = sorted(name for name, times in Counter(categories).items() if times > 1)
+    if twice:
+        raise ParameterError("categories", "each given once", ", ".join(twice))
 
 
 def present(column: Any, first_row: int) -> None:
@@ -223,13 +283,28 @@ def numbers(column: Any, first_row: int) -> NDArray[np.float64]:
     present(column, first_row)
     try:
         values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    except pa.ArrowException as error:
-        reason = str(error).splitlines()[0]
-        raise ParameterError("column", "of numbers", reason) from None
+    except pa.ArrowException:
+        row = _first_that_is_none(column)
+        value = column[row].as_py()
+        raise ParameterError("data", f"numbers (row {first_row + row + 1})", value) from None
     bad = np.flatnonzero(np.isnan(values))
     if bad.size:
         raise ParameterError("data", f"numbers (row {first_row + bad[0] + 1})", "not a number")
     return np.asarray(values)
+
+
+def _first_that_is_none(column: Any) -> int:
+    """The row of the first value that is no number."""
+    pa = arrow()
+    low, high = 0, len(column)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            column[low:middle].cast(pa.float64())
+            low = middle
+        except pa.ArrowException:
+            high = middle
+    return low
 
 
 def numbered(batches: Any) -> Iterator[tuple[int, Any]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shuffledp import checks
 from shuffledp.analysis import Estimate, Frequencies, MixedFrequencies, combine
 from shuffledp.errors import ParameterError
-from shuffledp.pipeline.job import numbered, numbers, places
+from shuffledp.pipeline.job import distinct, numbered, numbers, places
 from shuffledp.pipeline.tables import read
 from shuffledp.protocols import Personalized
 from shuffledp.protocols.personalized import Guarantees
@@ -41,7 +41,8 @@ def personalized(
     Visible budgets travel with the reports: each class is estimated by itself, then all are
     weighted. Hidden ones stay on the devices: the analyst counts all reports alike.
     """
-    k = checks.whole("categories", len(categories), 2)
+    distinct(categories)
+    k = len(categories)
     delta = checks.probability("delta", delta)
     users: Counter[float] = Counter()
     for row, batch in numbered(read(data, [budgets_column])):

@@ -67,7 +67,7 @@ def write_reports(job: Job, blocks: Iterable[Reports], out: str | Path) -> int:
 
 def read_reports(path: str | Path, advance: Advance = _silent) -> tuple[Job, Iterator[Reports]]:
     """The job a file of reports belongs to, and its reports."""
-    job = Job.from_json(header(path))
+    job = Job.from_json(header(path), path)
 
     def blocks() -> Iterator[Reports]:
         for row, batch in numbered(read(path, _names(job))):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.errors import MissingExtraError, ParameterError
-from shuffledp.pipeline.files import whole_file
+from shuffledp.files import whole_file
 
 _ROWS = 1 << 18
 _HEADER = "shuffledp"
@@ -65,7 +65,10 @@ def read(path: str | Path, columns: Sequence[str]) -> Iterator[Any]:
             yield from file.iter_batches(batch_size=_ROWS, columns=list(columns))
             return
         about = int(_comment(path) is not None)
-        _present(columns, _csv_names(path, about))
+        names = _csv_names(path, about)
+        if not names:
+            raise ParameterError("data", "a table; this file has no line with names", str(path))
+        _present(columns, names)
         reader = pa.csv.open_csv(
             path,
             read_options=pa.csv.ReadOptions(skip_rows=about),

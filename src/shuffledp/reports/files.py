@@ -1,12 +1,12 @@
-"""Files written whole or not at all."""
+"""Files people asked for."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 from shuffledp.errors import ParameterError
+from shuffledp.files import whole_file
 
 _PICTURES = {".png", ".pdf", ".svg"}
 
@@ -28,18 +28,6 @@ def check_picture(path: str | Path) -> Path:
 
 
 def write_whole(parameter: str, path: Path, content: bytes) -> None:
-    """Write beside the target, then take its place."""
-    mask = os.umask(0)
-    os.umask(mask)
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=path.suffix)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(name, 0o666 & ~mask)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
-    except OSError as error:
-        raise ParameterError(parameter, "a file that can be written", str(path)) from error
+    """All of it, or nothing."""
+    with whole_file(parameter, path) as file:
+        file.write(content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -68,16 +69,33 @@ class Shuffler:
         block = np.concatenate(self._kept)
         self._kept = []
         if not self._piles:
-            self._piles = [
-                tempfile.TemporaryFile(dir=self._folder, prefix="shuffledp-")  # noqa: SIM115
-                for _ in range(1 << _PILE_BITS)
-            ]
+            with self._room():
+                self._piles = [
+                    tempfile.TemporaryFile(dir=self._folder, prefix="shuffledp-")  # noqa: SIM115
+                    for _ in range(1 << _PILE_BITS)
+                ]
             self._columns, self._dtype = block.shape[1], block.dtype
         pile = self._stream.bits(len(block), _PILE_BITS)
         order = np.argsort(pile, kind="stable")
         ends = np.cumsum(np.bincount(pile, minlength=len(self._piles)))
-        for file, part in zip(self._piles, np.split(block[order], ends[:-1]), strict=True):
-            file.write(part.tobytes())
+        with self._room():
+            for file, part in zip(self._piles, np.split(block[order], ends[:-1]), strict=True):
+                file.write(part.tobytes())
+                file.flush()
+
+    @contextmanager
+    def _room(self) -> Iterator[None]:
+        """A full disk is said to be that of the piles."""
+        try:
+            yield
+        except OSError as error:
+            self.close()
+            folder = self._folder or tempfile.gettempdir()
+            raise ParameterError(
+                "folder",
+                "for temporary files (TMPDIR), with room for all reports",
+                f"{folder} ({error.strerror or error})",
+            ) from error
 
     def release(self) -> Iterator[Reports]:
         """All reports taken in so far, in blocks, shuffled. Ends the batch."""
@@ -112,4 +130,5 @@ class Shuffler:
         """Throw everything away."""
         self._kept = []
         while self._piles:
-            self._piles.pop().close()
+            with suppress(OSError):  # what it did not take, it need not keep
+                self._piles.pop().close()

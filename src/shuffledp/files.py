@@ -1,0 +1,89 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from shuffledp.errors import ParameterError
+
+_PARTIAL = ".partial"
+
+
+@contextmanager
+def whole_file(parameter: str, path: str | Path) -> Iterator[IO[bytes]]:
+    """A file to write; on success it is on disk and takes its name, otherwise it is gone.
+
+    Until then it is hidden beside its target, and locked: what a killed process left behind is not,
+    and is removed by the next one with the same target.
+    """
+    target = Path(path)
+    try:
+        _remove_stale(target)
+        handle, name = _locked(target)
+    except OSError as error:
+        raise _unwritable(parameter, path, error) from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(name, 0o666 & ~mask)
+            os.replace(name, target)
+            _sync_folder(target.parent)
+    except BaseException as error:
+        Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _unwritable(parameter, path, error) from error
+        raise
+
+
+def _unwritable(parameter: str, path: str | Path, error: OSError) -> ParameterError:
+    reason = f"{path} ({error.strerror or error})"
+    return ParameterError(parameter, "a file that can be written", reason)
+
+
+def _locked(target: Path) -> tuple[int, str]:
+    """A new hidden file that says whose it is, and its name."""
+    if target.is_dir():
+        raise IsADirectoryError(None, "is a folder")
+    while True:
+        handle, name = tempfile.mkstemp(_PARTIAL, f".{target.name}.", target.parent)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:  # nobody took it for a leftover before it was locked
+            return handle, name
+        os.close(handle)
+
+
+def _remove_stale(target: Path) -> None:
+    """Leftovers of processes that are gone."""
+    for entry in os.scandir(target.parent):
+        if not (entry.name.startswith(f".{target.name}.") and entry.name.endswith(_PARTIAL)):
+            continue
+        try:
+            handle = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(entry.path)
+        except OSError:  # somebody is writing it, or has just finished
+            pass
+        finally:
+            os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A name is safe once its folder is."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
