@@ -208,4 +208,9 @@ def test_command() -> None:
     found: dict[str, Any] = json.loads(result.stdout)
     assert found["violated"] is False
     assert math.isfinite(found["direct"])
-    assert "not violated" in CliRunner().invoke(main, line.split()).output
+    assert found["simulated"] is False
+    shown = CliRunner().invoke(main, line.split()).stdout
+    assert "not violated" in shown
+    assert "simulated" not in shown
+    shown = CliRunner().invoke(main, [*line.split(), "--simulation", "1"]).stdout
+    assert "simulated randomness: protects nobody" in shown

@@ -121,6 +121,63 @@ def test_budgets_as_a_table(data: Path) -> None:
     assert "protects nobody" in shown.stdout
 
 
+@pytest.mark.parametrize("visible", ["visible", "hidden"])
+def test_a_budget_per_user_is_booked_before_the_answer(
+    data: Path, tmp_path: Path, visible: str
+) -> None:
+    book, out = tmp_path / "book.db", tmp_path / "r.csv"
+    line = f"personalized {data} --column word --budgets-column eps --delta 1e-5"
+    line += f" --budgets-{visible} --out {out} --ledger {book} --cohort"
+    for cohort, epsilon in (("poor", 0.01), ("rich", 5)):
+        start = f"ledger init {cohort} --epsilon {epsilon} --delta 1e-5 --store {book}"
+        assert _call(start).exit_code == 0
+    refused = _call(f"{line} poor")
+    assert refused.exit_code == 3, refused.output
+    assert not out.exists()
+    assert refused.stdout == ""
+    found = _ok(f"{line} rich")
+    (cohort,) = _ok(f"ledger show rich --store {book}")["cohorts"]
+    assert cohort["spends"] == 1
+    worst = max(each["epsilon"]["upper"] for each in found["classes"])
+    assert worst <= float(cohort["lost"]["epsilon"]) <= worst * (1 + 1e-15)
+    assert _call(f"{line} rich --out /nowhere/x.csv").exit_code == 2
+    assert _ok(f"ledger show rich --store {book}")["cohorts"][0]["spends"] == 1
+
+
+@pytest.mark.parametrize("names", ["東京,大阪", "$5,$10$,$x_$", "\u0f00,b"])
+def test_names_in_pictures(tmp_path: Path, names: str) -> None:
+    """No warning (they are errors here), no formula; what no font draws is said once."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    from shuffledp.reports.fonts import _fallbacks
+
+    rows = [name for name in names.split(",") for _ in range(100)]
+    (tmp_path / "names.csv").write_text("word\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    line = f"run {tmp_path}/names.csv --column word --task histogram --epsilon 1 --delta 1e-4"
+    result = _call(f"{line} --mechanism krr --plot {tmp_path}/names.png")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "names.png").stat().st_size > 5000
+    families, missing = _fallbacks({ord(letter) for letter in names})
+    assert result.stderr.count("no installed font draws") == bool(missing)
+    for family in families:
+        drawn = get_font(findfont(FontProperties(family=family))).get_charmap()
+        assert any(ord(letter) in drawn for letter in names)
+
+
+def test_another_font_is_found_for_what_the_usual_one_lacks() -> None:
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    from shuffledp.reports.fonts import _fallbacks
+
+    usual = get_font(findfont(FontProperties())).get_charmap().keys()
+    letter = min(
+        get_font(findfont(FontProperties(family="STIXGeneral"))).get_charmap().keys() - usual
+    )
+    families, missing = _fallbacks({ord("a"), letter, 0x10FFFD})
+    assert len(families) == 1
+    assert missing == {0x10FFFD}
+
+
 def test_budgets_that_are_none(data: Path) -> None:
     line = f"personalized {data} --column word --delta 1e-6"
     assert "--budgets-visible" in _call(f"{line} --budgets-column eps").output

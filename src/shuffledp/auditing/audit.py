@@ -51,6 +51,8 @@ class Audit:
     """That place, from 0: chosen on other trials, as the one that tells most."""
     family: float | None
     """If it is this mechanism with some budget: epsilon is at least this."""
+    simulated: bool
+    """Whether it ran on randomness that can be reproduced."""
 
     @property
     def violated(self) -> bool:
@@ -71,6 +73,7 @@ class Audit:
             "family": self.family,
             "failure": FAILURE,
             "violated": self.violated,
+            "simulated": self.simulated,
         }
 
 
@@ -112,6 +115,7 @@ def audit(
         _direct(alone, delta),
         place,
         family,
+        stream.simulated,
     )
 
 

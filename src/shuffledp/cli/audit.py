@@ -54,13 +54,16 @@ def audit(
         ):
             if value is not None:
                 rows.append([name, ">=", value, share * value])
+        from shuffledp.sampling import SIMULATED
+
         verdict = "VIOLATED" if found.violated else "not violated"
         print_rows(
             f"epsilon at delta {delta:g}: {found.n:,} users, {found.randomizer}",
             ["bound", "", "epsilon", "% of the claim"],
             rows,
             [
-                f"claim {verdict}; {found.trials:,} trials per data set, each bound wrong with at most 1 %"
+                f"claim {verdict}; {found.trials:,} trials per data set, each bound wrong with at most 1 %",
+                *([SIMULATED] if found.simulated else []),
             ],
         )
     if found.violated:

@@ -15,6 +15,7 @@ from shuffledp.errors import ParameterError
 
 if TYPE_CHECKING:
     from shuffledp.analysis import Estimate
+    from shuffledp.ledger.entries import Spendable
     from shuffledp.pipeline import Job
     from shuffledp.sampling import Stream
 
@@ -85,18 +86,15 @@ def ledger_options(command: F) -> F:
     return command
 
 
-def booking(ledger: str | None, cohort: str | None) -> Callable[[Job], None]:
-    """Records what a release costs, before it is made."""
+def booking(ledger: str | None, cohort: str | None) -> Callable[[Spendable, str], None]:
+    """Records what a release with this label costs, before it is made."""
 
-    def book(job: Job) -> None:
+    def book(what: Spendable, label: str) -> None:
         if ledger is None or cohort is None:  # both or neither, see below
             return
         from shuffledp.ledger import Ledger
-        from shuffledp.protocols import Shuffled
 
-        protocol = Shuffled(job.device.randomizer, job.n)
-        label = f"{job.task} of {', '.join(job.columns)}"
-        receipt = Ledger.open(ledger).spend(cohort, protocol, label=label)
+        receipt = Ledger.open(ledger).spend(cohort, what, label=label)
         click.echo(f"ledger: {cohort} #{receipt.number}, lost in all {receipt.lost}", err=True)
 
     if cohort is not None and ledger is None:
@@ -104,6 +102,19 @@ def booking(ledger: str | None, cohort: str | None) -> Callable[[Job], None]:
     if ledger is not None and cohort is None:
         raise ParameterError("cohort", "given with --ledger", None)
     return book
+
+
+def job_booking(ledger: str | None, cohort: str | None) -> Callable[[Job], None]:
+    """The same for a job."""
+    book = booking(ledger, cohort)
+
+    def spend(job: Job) -> None:
+        from shuffledp.protocols import Shuffled
+
+        protocol = Shuffled(job.device.randomizer, job.n)
+        book(protocol, f"{job.task} of {', '.join(job.columns)}")
+
+    return spend
 
 
 def question_about_data(command: F) -> F:
@@ -115,11 +126,11 @@ def question_about_data(command: F) -> F:
 
 def stream(seed: int | None) -> Stream:
     """Cryptographic, unless a simulation was asked for by name."""
-    from shuffledp.sampling import secure, simulation
+    from shuffledp.sampling import SIMULATED, secure, simulation
 
     if seed is None:
         return secure()
-    click.echo("warning: simulated randomness protects nobody", err=True)
+    click.echo(f"warning: {SIMULATED}", err=True)
     return simulation(seed)
 
 

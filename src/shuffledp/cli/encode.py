@@ -26,6 +26,7 @@ def encode(data: str, out: str, simulation: int | None, as_json: bool, **questio
     """Randomize every row of DATA; the reports are not shuffled yet."""
     from shuffledp.pipeline import encode as randomize
     from shuffledp.pipeline.tables import kind
+    from shuffledp.sampling import SIMULATED
 
     kind("out", out)
     asked = job(data, **question)
@@ -45,3 +46,5 @@ def encode(data: str, out: str, simulation: int | None, as_json: bool, **questio
         return
     click.echo(f"{number:,} reports: {asked.device.randomizer}")
     click.echo(f"{out}: NOT SHUFFLED; hand it to the shuffler only")
+    if simulation is not None:
+        click.echo(SIMULATED)

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import time
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import click
 
-from shuffledp.cli.collection import bar, declared, simulation_option, stream
+from shuffledp import checks
+from shuffledp.cli.collection import (
+    bar,
+    booking,
+    declared,
+    ledger_options,
+    simulation_option,
+    stream,
+)
 from shuffledp.cli.options import json_option, plot_option, print_json
 from shuffledp.errors import ParameterError
 from shuffledp.labels import outward
+
+if TYPE_CHECKING:
+    from shuffledp.protocols.personalized import Guarantees
 
 
 @click.command()
@@ -24,6 +37,7 @@ from shuffledp.labels import outward
 )
 @click.option("--categories", help="Public values, separated by commas, or a text file of them.")
 @click.option("--out", help="Write the estimates to this .csv or .parquet file.")
+@ledger_options
 @simulation_option
 @json_option
 @plot_option
@@ -35,19 +49,34 @@ def personalized(
     budgets_visible: bool | None,
     categories: str | None,
     out: str | None,
+    ledger: str | None,
+    cohort: str | None,
     simulation: int | None,
     as_json: bool,
     plot: str | None,
 ) -> None:
     """Randomize every row of DATA at its own budget, shuffle, estimate the frequencies."""
+    from shuffledp.ledger.amounts import decimal_above, float_below
     from shuffledp.pipeline import write_estimate
     from shuffledp.pipeline.personalized import personalized as collect
-    from shuffledp.pipeline.tables import kind
+    from shuffledp.pipeline.tables import check_folder, kind
 
     if budgets_visible is None:
         raise ParameterError("budgets_visible", "stated, or --budgets-hidden", None)
     if out is not None:
         kind("out", out)
+        check_folder("out", out)
+    spend = booking(ledger, cohort)
+
+    def book(guarantees: Guarantees) -> None:
+        """What everyone is guaranteed: that of the worst class, rounded up."""
+        from shuffledp.ledger import Guarantee
+
+        loss = decimal_above(Fraction(guarantees.worst.interval.upper), digits=20)
+        spend(Guarantee(loss, str(delta)), f"frequencies of {column}, a budget per user")
+
+    # no more than the decimal that was typed, which is what a book records
+    exact = float_below(Fraction(str(checks.probability("delta", delta))))
     start = time.perf_counter()
     known = declared(data, column, categories)
     with bar("randomizing") as advance:
@@ -57,8 +86,9 @@ def personalized(
             budgets_column,
             known,
             stream(simulation),
-            delta=delta,
+            delta=exact,
             budgets_visible=budgets_visible,
+            book=book,
             advance=advance,
         )
     if out is not None:

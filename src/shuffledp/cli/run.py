@@ -8,8 +8,8 @@ import click
 
 from shuffledp.cli.collection import (
     bar,
-    booking,
     job,
+    job_booking,
     ledger_options,
     memory_option,
     question_about_data,
@@ -62,7 +62,7 @@ def run(
             check_folder(parameter, path)
     if simplex and question["task"] != "histogram":
         raise ParameterError("simplex", "left out unless the task is histogram", simplex)
-    book = booking(ledger, cohort)
+    book = job_booking(ledger, cohort)
     asked = job(data, **question)
     engine: Engine
     if master is None:

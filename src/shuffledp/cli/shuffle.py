@@ -6,7 +6,7 @@ import click
 
 from shuffledp.cli.collection import (
     bar,
-    booking,
+    job_booking,
     ledger_options,
     memory_option,
     simulation_option,
@@ -17,7 +17,7 @@ from shuffledp.labels import outward
 
 
 @click.command()
-@click.argument("reports", type=click.Path())
+@click.argument("reports", type=click.Path(), nargs=-1, required=True)
 @click.option("--out", required=True, help="Write the shuffled reports to this file.")
 @click.option("--minimum", type=Count(), help="Fewest reports to release (default: as promised).")
 @ledger_options
@@ -25,7 +25,7 @@ from shuffledp.labels import outward
 @memory_option
 @json_option
 def shuffle(
-    reports: str,
+    reports: tuple[str, ...],
     out: str,
     minimum: int | None,
     ledger: str | None,
@@ -34,10 +34,14 @@ def shuffle(
     memory: int,
     as_json: bool,
 ) -> None:
-    """Put REPORTS in an order that tells nothing; too few are refused."""
-    from shuffledp.pipeline import shuffle as mix
+    """Put REPORTS in an order that tells nothing; too few are refused.
 
-    book = booking(ledger, cohort)
+    Several files of one collection are shuffled together.
+    """
+    from shuffledp.pipeline import shuffle as mix
+    from shuffledp.sampling import SIMULATED
+
+    book = job_booking(ledger, cohort)
     with bar("shuffling") as advance:
         job = mix(
             reports,
@@ -64,3 +68,5 @@ def shuffle(
         f"privacy: epsilon {outward(job.guarantee.upper, up=True)} at delta {job.delta:g}"
         f" ({job.guarantee.status.value} by {job.guarantee.theorem})"
     )
+    if job.simulated:
+        click.echo(SIMULATED)

@@ -22,7 +22,7 @@ from shuffledp.pipeline.tables import arrow
 from shuffledp.planning import HeavyHitters as Words
 from shuffledp.planning import Histogram, Mean, Target, Task, Vector, plan
 from shuffledp.protocols import Shuffled
-from shuffledp.sampling import Device, Stream, device
+from shuffledp.sampling import SIMULATED, Device, Stream, device
 from shuffledp.sampling.device import Reports
 from shuffledp.sampling.prefixes import PrefixDevice
 
@@ -151,7 +151,7 @@ class Job:
 
     def estimate(self, tally: Tally) -> Estimate:
         """The answer, with the privacy it cost."""
-        simulated = "simulated randomness: protects nobody" if self.simulated else ""
+        simulated = SIMULATED if self.simulated else ""
         if isinstance(tally, HeavyHitters):
             found = tally.estimate(self.most)
             found = replace(found, names=tuple(text(word, self.letters) for word in found.names))

@@ -19,7 +19,7 @@ from shuffledp.protocols import Personalized
 from shuffledp.protocols.personalized import Guarantees
 from shuffledp.randomizers import KRR
 from shuffledp.randomizers.families import KRRFamily
-from shuffledp.sampling import Device, Stream, device
+from shuffledp.sampling import SIMULATED, Device, Stream, device
 
 _MOST = 10_000
 """Distinct budgets."""
@@ -34,12 +34,14 @@ def personalized(
     *,
     delta: float,
     budgets_visible: bool,
+    book: Callable[[Guarantees], None] = lambda _guarantees: None,
     advance: Callable[[int], None] = lambda _rows: None,
 ) -> tuple[Guarantees, Estimate]:
     """What every class of users is guaranteed, and the frequencies.
 
     Visible budgets travel with the reports: each class is estimated by itself, then all are
-    weighted. Hidden ones stay on the devices: the analyst counts all reports alike.
+    weighted. Hidden ones stay on the devices: the analyst counts all reports alike. ``book`` is
+    called when the answer is ready and before it is given: to record what it costs, or to refuse.
     """
     distinct(categories)
     k = len(categories)
@@ -68,7 +70,8 @@ def personalized(
         found = combine([tally.estimate(categories) for tally in apart.values()])
     else:
         found = together.estimate(categories)
-    note = found.note + ("; simulated randomness: protects nobody" if stream.simulated else "")
+    note = "; ".join(filter(None, (found.note, SIMULATED if stream.simulated else "")))
+    book(guarantees)
     return guarantees, replace(found, guarantee=guarantees.worst.interval, note=note)
 
 

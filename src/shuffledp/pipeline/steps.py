@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +104,30 @@ def encode(
     return write_reports(job, Embedded(stream).reports(job, data, advance), out)
 
 
+def pooled(
+    paths: Sequence[str | Path], advance: Advance = _silent
+) -> tuple[Job, Iterator[Reports]]:
+    """The job several files of reports belong to, and the reports of all of them."""
+    if not paths:
+        raise ParameterError("reports", "at least one file", 0)
+    read = [read_reports(path, advance) for path in paths]
+    job = read[0][0]
+    for number, (path, (other, _)) in enumerate(zip(paths, read, strict=True)):
+        if any(os.path.samefile(path, before) for before in paths[:number]):
+            raise ParameterError("reports", "each file once", str(path))
+        for name, value in asdict(other).items():
+            if name != "simulated" and value != getattr(job, name):
+                raise ParameterError(
+                    "reports",
+                    f"of one collection: {name!r} is {getattr(job, name)!r} in {paths[0]}",
+                    f"{value!r} in {path}",
+                )
+    simulated = any(other.simulated for other, _ in read)
+    return replace(job, simulated=simulated), chain.from_iterable(blocks for _, blocks in read)
+
+
 def shuffle(
-    reports: str | Path,
+    reports: str | Path | Sequence[str | Path],
     out: str | Path,
     stream: Stream,
     *,
@@ -112,9 +136,9 @@ def shuffle(
     book: Booking = _free,
     advance: Advance = _silent,
 ) -> Job:
-    """The same reports in an order that tells nothing, if there are enough of them."""
+    """The same reports, of one file or several, in an order that tells nothing, if there are enough."""
     kind("out", out)
-    job, blocks = read_reports(reports, advance)
+    job, blocks = pooled([reports] if isinstance(reports, str | Path) else reports, advance)
     least = job.n if minimum is None else minimum
     shuffler = Shuffler(stream, minimum=least, memory=memory)
     for block in blocks:

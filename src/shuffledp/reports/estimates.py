@@ -9,8 +9,10 @@ import numpy as np
 from shuffledp.analysis import Estimate
 from shuffledp.labels import outward
 from shuffledp.pipeline import Job
+from shuffledp.reports.fonts import drawable, plain
 from shuffledp.reports.plot import dress, new_figure, save_figure
 from shuffledp.reports.text import print_rows
+from shuffledp.sampling import SIMULATED
 
 _MOST_BARS = 40
 
@@ -52,14 +54,16 @@ def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:
     order = np.arange(len(found.names))
     if len(order) > _MOST_BARS:
         order = np.argsort(-found.values)[:_MOST_BARS]
-    names = [str(found.names[i]) for i in order]
+    names = [plain(str(found.names[i])) for i in order]
+    title = [f"{job.task} of {', '.join(job.columns)}", privacy(job, found)]
+    title = [plain(line) for line in title + [SIMULATED] * job.simulated]
     low, high = found.interval()
     values = found.values[order]
-    figure, axes = new_figure(width=max(6.4, 0.22 * len(names)))
-    axes.errorbar(
-        names, values, yerr=[values - low[order], high[order] - values], fmt="o", capsize=3, ms=4
-    )
-    axes.tick_params(axis="x", rotation=90 if len(names) > 8 else 0, labelsize=8)
-    axes.set_ylabel(f"{found.quantity} (95 % interval)")
-    dress(axes, f"{job.task} of {', '.join(job.columns)}; {privacy(job, found)}")
-    save_figure(figure, path)
+    errors = [values - low[order], high[order] - values]
+    with drawable([*names, *title]):
+        figure, axes = new_figure(width=max(6.4, 0.22 * len(names)))
+        axes.errorbar(names, values, yerr=errors, fmt="o", capsize=3, ms=4)
+        axes.tick_params(axis="x", rotation=90 if len(names) > 8 else 0, labelsize=8)
+        axes.set_ylabel(f"{found.quantity} (95 % interval)")
+        dress(axes, "; ".join(title))
+        save_figure(figure, path)

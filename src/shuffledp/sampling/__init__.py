@@ -2,8 +2,8 @@
 
 from shuffledp.sampling import categorical, channel, checkin, numeric, prefixes, vectors
 from shuffledp.sampling.device import Device, actual, device
-from shuffledp.sampling.stream import Stream, secure, simulation
+from shuffledp.sampling.stream import SIMULATED, Stream, secure, simulation
 
-__all__ = ["Device", "Stream", "actual", "device", "secure", "simulation"]
+__all__ = ["SIMULATED", "Device", "Stream", "actual", "device", "secure", "simulation"]
 
 del categorical, channel, checkin, numeric, prefixes, vectors

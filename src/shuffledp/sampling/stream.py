@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from shuffledp import checks
 from shuffledp.errors import MissingExtraError
 
+SIMULATED = "simulated randomness: protects nobody"
+"""What every answer says that was made with a stream that can be reproduced."""
 _secure: WeakSet[_Secure] = WeakSet()
 
 

@@ -1,0 +1,112 @@
+"""Reports of many devices in many files, shuffled as one batch."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from shuffledp import ParameterError
+from shuffledp.cli import main
+from shuffledp.pipeline import analyze, shuffle
+from shuffledp.pipeline.steps import read_reports
+from shuffledp.sampling import secure
+
+N = 1200
+ENCODE = (
+    "--column dest --categories ATL,BOS,LAX --task histogram --epsilon 1 --delta 1e-6"
+    f" --mechanism krr --n {N}"
+)
+
+
+def _ok(line: str) -> dict[str, Any]:
+    result = CliRunner().invoke(main, [*line.split(), "--json"])
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def _refused(line: str) -> str:
+    before = sorted(os.listdir())
+    result = CliRunner().invoke(main, line.split())
+    assert result.exit_code == 2, result.output
+    assert sorted(os.listdir()) == before
+    return result.output
+
+
+@pytest.fixture(autouse=True)
+def _devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three of them; each file alone is below the promised batch."""
+    monkeypatch.chdir(tmp_path)
+    for number, (name, rows) in enumerate({"ATL": 600, "BOS": 400, "LAX": 200}.items()):
+        Path(f"{number}.csv").write_text("dest\n" + f"{name}\n" * rows)
+    for number, kind in enumerate(("csv", "parquet", "parquet")):
+        _ok(f"encode {number}.csv {ENCODE} --out e{number}.{kind}")
+
+
+FILES = "e0.csv e1.parquet e2.parquet"
+
+
+@pytest.mark.parametrize("memory", [256 << 20, 1024])
+def test_all_files_are_one_batch(memory: int) -> None:
+    job = shuffle(FILES.split(), "mixed.parquet", secure(), memory=memory)
+    assert job.n == N
+    assert job.shuffled
+    sent = np.concatenate([np.concatenate(list(read_reports(f)[1])) for f in FILES.split()])[:, 0]
+    mixed = pq.read_table("mixed.parquet")["report_0"].to_numpy()
+    assert np.array_equal(np.sort(sent), np.sort(mixed))
+    found = analyze("mixed.parquet")[1]
+    for share, value, variance in zip(
+        (1 / 2, 1 / 3, 1 / 6), found.values, found.variances, strict=True
+    ):
+        assert abs(value - share) < 6 * np.sqrt(variance)
+    # sent, the first half is of one device; mixed, the halves are alike
+    halves = [np.mean(part == 0) for part in np.array_split(mixed, 2)]
+    assert abs(halves[0] - halves[1]) < 6 * np.sqrt(0.5 / (N / 2))
+    unmixed = [np.mean(part == 0) for part in np.array_split(sent, 2)]
+    assert abs(unmixed[0] - unmixed[1]) > 6 * np.sqrt(0.5 / (N / 2))  # negative control
+
+
+def test_the_command() -> None:
+    assert "minimum batch of 1200" in _refused("shuffle e0.csv e1.parquet --out x.csv")
+    assert "minimum batch of 1300" in _refused(f"shuffle {FILES} --out x.csv --minimum 1300")
+    assert "each file once" in _refused(f"shuffle {FILES} ./e0.csv --out x.csv")
+    found = _ok(f"shuffle {FILES} --out mixed.csv --minimum 1000")
+    assert found["reports"] == N
+    assert found["epsilon"]["upper"] <= 1.0
+    assert not found["simulated"]
+
+
+def test_files_of_other_collections_are_refused() -> None:
+    _ok(f"encode 0.csv {ENCODE.replace('1e-6', '1e-7')} --out other.csv")
+    said = _refused("shuffle e0.csv e1.parquet other.csv --out x.csv")
+    assert "'delta' is 1e-06 in e0.csv" in said
+    assert "1e-07 in other.csv" in said
+    with pytest.raises(ParameterError, match="at least"):
+        shuffle([], "x.csv", secure())
+
+
+def test_one_simulated_file_makes_all_of_it_simulated() -> None:
+    shown = CliRunner().invoke(
+        main, f"encode 2.csv {ENCODE} --out e2.parquet --simulation 3".split()
+    )
+    assert "simulated randomness: protects nobody" in shown.stdout
+    assert _ok(f"encode 2.csv {ENCODE} --out e2.parquet --simulation 3")["simulated"]
+    assert _ok(f"shuffle {FILES} --out mixed.csv")["simulated"]
+    shown = CliRunner().invoke(main, f"shuffle {FILES} --out mixed.csv".split())
+    assert "simulated randomness: protects nobody" in shown.stdout
+    assert (
+        "simulated randomness: protects nobody"
+        in CliRunner().invoke(main, ["analyze", "mixed.csv"]).stdout
+    )
+    assert _ok("analyze mixed.csv")["simulated"]
+    secret = CliRunner().invoke(main, ["shuffle", "e0.csv", "--minimum", "1", "--out", "mixed.csv"])
+    assert "simulated" not in secret.output
+    seeded = "shuffle e0.csv --minimum 1 --out mixed.csv --simulation 1"
+    assert (
+        "simulated randomness: protects nobody" in CliRunner().invoke(main, seeded.split()).stdout
+    )
