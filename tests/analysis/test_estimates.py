@@ -5,6 +5,7 @@ their chi-square law, coverage at 1e-7 quantiles of its binomial law and, over a
 values together, within 93 to 97 %.
 """
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -326,6 +327,42 @@ def test_heavy_hitters_are_found() -> None:
     low, high = found.interval(1 - 1e-7)
     for i, truth in enumerate(frequent.values()):
         assert low[i] <= truth <= high[i]
+
+
+def test_words_in_files_are_counted_as_in_memory() -> None:
+    """Spilling, merging and travelling change nothing; memory holds what it may."""
+    machine = device(OnePrefix(16, 4, eps0=4.0))
+    users = np.repeat([60_001, 17, 5], [6000, 3000, 1000])
+    reports = np.array_split(machine.encode(users, STREAM), 7)
+    plain, spilled, part = (
+        HeavyHitters(machine, memory=memory)  # type: ignore[arg-type]
+        for memory in (1 << 30, 1 << 14, 1 << 14)
+    )
+    for block in reports:
+        plain.add(block)
+    for block in reports[:4]:
+        spilled.add(block)
+    for block in reports[4:]:
+        part.add(block)
+    assert spilled._files
+    assert part._files
+    assert not plain._files
+    spilled.merge(pickle.loads(pickle.dumps(part)))
+    assert sum(block.nbytes for kept in spilled._kept for block in kept) <= 1 << 14
+    for one, other in ((plain, spilled), (plain, pickle.loads(pickle.dumps(spilled)))):
+        first, second = one.estimate(), other.estimate()
+        assert first.names == second.names
+        assert first.names[:2] == (60_001, 17)
+        assert np.array_equal(first.values, second.values)
+        assert "too large" in first.note
+
+
+def test_only_frequencies_are_combined() -> None:
+    machine = device(Laplace(eps0=1.0))
+    tally = Means(machine)
+    tally.add(machine.encode(np.zeros(9), STREAM))
+    with pytest.raises(ParameterError, match="frequencies"):
+        combine([tally.estimate(), tally.estimate()])
 
 
 @pytest.mark.parametrize("sizes", [(4000, 2000, 1000), (20_000, 500, 40)])

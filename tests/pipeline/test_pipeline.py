@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,13 @@ def test_the_steps_alone(folder: Path, tmp_path: Path) -> None:
     assert np.array_equal(np.sort(before), np.sort(after))
     assert not np.array_equal(before, after)
     assert pq.read_table(encoded).column_names == ["report_0"]
+
+
+def test_a_guarantee_is_computed_once_for_all_steps() -> None:
+    job = Job("histogram", ("dest",), 4000, 1.0, 1e-6, "krr", 2.0, tuple(SHARES))
+    later = replace(job, shuffled=True, simulated=True)
+    assert job.guarantee is later.guarantee
+    assert replace(job, n=4001).guarantee is not job.guarantee
 
 
 def test_simulations_repeat_and_say_so(folder: Path) -> None:

@@ -19,9 +19,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Unbiased estimates, one per name, with the variance that randomizing adds.
+    """Estimates, one per name, with the variance that randomizing adds.
 
-    ``projected`` ones were moved to the nearest law (no longer unbiased, intervals as before).
+    Unbiased, but for quantiles, for words chosen by their estimates (heavy hitters), and for
+    ``projected`` ones, which were moved to the nearest law (intervals as before).
     """
 
     quantity: str

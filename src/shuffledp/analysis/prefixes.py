@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+from weakref import finalize
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,67 +18,122 @@ from shuffledp.analysis.frequencies import frequency_variance
 from shuffledp.analysis.support import support
 from shuffledp.sampling.device import Reports
 from shuffledp.sampling.prefixes import PrefixDevice
+from shuffledp.shuffling.shuffler import MEMORY
+from shuffledp.shuffling.spill import room, spill_files
 
 _BLOCK = 1 << 14
 
 
-class HeavyHitters:
-    """Keeps the reports of each prefix length; frequent prefixes are extended, others dropped."""
+def _close(files: list[IO[bytes]]) -> None:
+    for file in files:
+        with suppress(OSError):  # a full disk was reported before
+            file.close()
 
-    def __init__(self, device: PrefixDevice) -> None:
+
+class HeavyHitters:
+    """Keeps the reports of each prefix length; frequent prefixes are extended, others dropped.
+
+    Which prefixes to count is known only when all shorter ones are counted, so reports are kept, in
+    temporary files if they are larger than ``memory`` (in bytes).
+    """
+
+    def __init__(
+        self, device: PrefixDevice, *, memory: int = MEMORY, folder: str | Path | None = None
+    ) -> None:
         self.device = device
-        self._parts: list[list[Reports]] = [[] for _ in range(device.lengths)]
         self.reports = 0
+        self._memory = checks.whole("memory", memory, 16)
+        self._folder = folder
+        self._kept: list[list[Reports]] = [[] for _ in range(device.lengths)]
+        self._bytes = 0
+        self._files: list[IO[bytes]] = []
 
     def add(self, reports: Reports) -> None:
         """Keep a block of reports."""
         self.reports += len(reports)
-        for number, part in enumerate(self._parts, start=1):
-            part.append(reports[reports[:, 0] == number, 1:])
+        for place in range(self.device.lengths):
+            mine = reports[reports[:, 0] == place + 1]
+            # beyond the digits of the prefix the hash function does not matter
+            used = 1 + (place + 1) * self.device.step
+            self._keep(place, np.concatenate([mine[:, 1:used], mine[:, -1:]], axis=1))
+
+    def _keep(self, place: int, block: Reports) -> None:
+        self._kept[place].append(block)
+        self._bytes += block.nbytes
+        if self._bytes > self._memory:
+            if not self._files:
+                self._files = spill_files(self.device.lengths, self._folder)
+                finalize(self, _close, self._files)
+            with room(self._folder):
+                for file, blocks in zip(self._files, self._kept, strict=True):
+                    file.seek(0, os.SEEK_END)
+                    file.writelines(each.tobytes() for each in blocks)
+                    file.flush()
+            self._kept = [[] for _ in self._kept]
+            self._bytes = 0
+
+    def _blocks(self, place: int) -> Iterator[Reports]:
+        """What was kept of one length."""
+        if self._files:
+            file, columns = self._files[place], (place + 1) * self.device.step + 1
+            file.seek(0)
+            while content := file.read(_BLOCK * columns * self.device.dtype.itemsize):
+                yield np.frombuffer(content, self.device.dtype).reshape(-1, columns)
+        yield from self._kept[place]
 
     def merge(self, other: HeavyHitters) -> None:
         """Add what another kept."""
         self.reports += other.reports
-        for mine, theirs in zip(self._parts, other._parts, strict=True):
-            mine.extend(theirs)
+        for place in range(self.device.lengths):
+            for block in other._blocks(place):
+                self._keep(place, block)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Files stay where they are; what is in them travels."""
+        kept = [list(self._blocks(place)) for place in range(self.device.lengths)]
+        size = sum(block.nbytes for blocks in kept for block in blocks)
+        return self.__dict__ | {"_kept": kept, "_bytes": size, "_files": []}
 
     def estimate(self, most: int = 32) -> Estimate:
-        """At most this many words, the most frequent first, with unbiased frequencies.
+        """At most this many words, the most frequent first, with their frequencies.
 
         At each length the ``most`` prefixes with the largest estimates go on, if they are more
-        than two standard deviations above nothing. Words that survive are, if anything, those
-        whose errors were upwards.
+        than two standard deviations above nothing. The frequency of a word named in advance would be
+        estimated without bias; those found are chosen by their estimates, which are therefore, if
+        anything, too large.
         """
         most = checks.whole("most", most, 1)
         device = self.device
         law = support(device.inner)
         found: NDArray[np.int64] = np.zeros(1, np.int64)
         values: Array = np.zeros(0)
-        for part in self._parts:
-            reports = np.concatenate(part) if part else np.empty((0, device.columns - 1))
-            n = len(reports)
+        for place in range(device.lengths):
+            n = sum(map(len, self._blocks(place)))
             if n == 0:  # nothing is known of this length, so nothing is frequent
                 found, values = found[:0], values[:0]
                 break
             found = ((found[:, None] << device.step) | np.arange(1 << device.step)).ravel()
-            values = (self._supports(reports, found) / n - law.other) / law.gap
+            values = (self._supports(place, found) / n - law.other) / law.gap
             noise = np.sqrt(frequency_variance(law, np.zeros(1), n))[0]
             best = np.argsort(-values)[:most]
             best = best[values[best] > 2.0 * noise]
             found, values = found[best], values[best]
         variances = frequency_variance(law, values, max(n, 1))
         variances += values * (1.0 - values) / max(n, 1)
-        note = "" if found.size else "no word is frequent enough to be told from noise"
+        note = "no word is frequent enough to be told from noise"
+        if found.size:
+            note = "found by these estimates, which are therefore, if anything, too large"
         names = tuple(found.tolist())
         return Estimate("frequency", names, values, variances, self.reports, note=note)
 
-    def _supports(self, reports: Reports, words: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many reports hash each word to what they say."""
-        g = self.device.inner.g
-        digits = ((words[None, :] >> np.arange(self.device.bits)[:, None]) & 1).astype(np.float64)
+    def _supports(self, place: int, words: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many reports of this length hash each word to what they say."""
+        g, bits = self.device.inner.g, (place + 1) * self.device.step
+        digits = ((words[None, :] >> np.arange(bits)[:, None]) & 1).astype(np.float64)
         out = np.zeros(words.size, np.int64)
-        for start in range(0, len(reports), _BLOCK):
-            block = reports[start : start + _BLOCK]
-            hashed = np.mod(block[:, :-1].astype(np.float64) @ digits, g)  # whole numbers: exact
-            out += (hashed == block[:, -1:]).sum(axis=0)
+        for kept in self._blocks(place):
+            for start in range(0, len(kept), _BLOCK):
+                block = kept[start : start + _BLOCK]
+                hashed = np.mod(block[:, :-1].astype(np.float64) @ digits, g)  # whole: exact
+                out += (hashed == block[:, -1:]).sum(axis=0)
         return out

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ class Job:
     @cached_property
     def device(self) -> Device:
         """What each user runs."""
-        return device(self.question.randomizers()[self.mechanism](self.strength))
+        return _device(self.question, self.mechanism, self.strength)
 
     def calibrated(self, progress: Callable[[Any], Any] = iter) -> Job:
         """With the largest local budget the guarantee allows; 'best' picks the mechanism, too."""
@@ -112,10 +112,10 @@ class Job:
             raise ParameterError("mechanism", "one of best, " + ", ".join(known), self.mechanism)
         return replace(self, mechanism=name, strength=strength)
 
-    @cached_property
+    @property
     def guarantee(self) -> Interval:
         """epsilon at the promised delta of what is really run."""
-        return Shuffled(self.device.randomizer, self.n).epsilon(self.delta)
+        return _guarantee(self.question, self.mechanism, self.strength, self.n, self.delta)
 
     def checked(self) -> Job:
         """Itself, if what runs keeps what was promised."""
@@ -201,6 +201,16 @@ class Job:
         except ParameterError as error:
             raise wrong(error.parameter, error.condition, error.value) from error
         return job
+
+
+def _device(question: Task, mechanism: str, strength: float) -> Device:
+    return device(question.randomizers()[mechanism](strength))
+
+
+@lru_cache(maxsize=16)
+def _guarantee(question: Task, mechanism: str, strength: float, n: int, delta: float) -> Interval:
+    """Once for all steps of a job: it may take seconds."""
+    return Shuffled(_device(question, mechanism, strength).randomizer, n).epsilon(delta)
 
 
 def _number(value: object) -> bool:

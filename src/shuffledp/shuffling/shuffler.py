@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -15,6 +14,7 @@ from shuffledp.errors import ParameterError
 from shuffledp.sampling import Stream
 from shuffledp.sampling.device import Reports
 from shuffledp.shuffling.permutation import permutation
+from shuffledp.shuffling.spill import room, spill_files
 
 _PILE_BITS = 6
 MEMORY = 256 << 20
@@ -37,8 +37,7 @@ class Shuffler:
     """Takes reports block by block and gives them back shuffled, larger than memory if need be.
 
     Each report goes to one of 64 piles drawn at random; the piles are shuffled one by one, in
-    memory or in the same way again. Every order of all reports is exactly as likely. Piles are
-    nameless temporary files: they vanish with the process, however it ends.
+    memory or in the same way again. Every order of all reports is exactly as likely.
     """
 
     def __init__(
@@ -69,33 +68,15 @@ class Shuffler:
         block = np.concatenate(self._kept)
         self._kept = []
         if not self._piles:
-            with self._room():
-                self._piles = [
-                    tempfile.TemporaryFile(dir=self._folder, prefix="shuffledp-")  # noqa: SIM115
-                    for _ in range(1 << _PILE_BITS)
-                ]
+            self._piles = spill_files(1 << _PILE_BITS, self._folder)
             self._columns, self._dtype = block.shape[1], block.dtype
         pile = self._stream.bits(len(block), _PILE_BITS)
         order = np.argsort(pile, kind="stable")
         ends = np.cumsum(np.bincount(pile, minlength=len(self._piles)))
-        with self._room():
+        with room(self._folder):
             for file, part in zip(self._piles, np.split(block[order], ends[:-1]), strict=True):
                 file.write(part.tobytes())
                 file.flush()
-
-    @contextmanager
-    def _room(self) -> Iterator[None]:
-        """A full disk is said to be that of the piles."""
-        try:
-            yield
-        except OSError as error:
-            self.close()
-            folder = self._folder or tempfile.gettempdir()
-            raise ParameterError(
-                "folder",
-                "for temporary files (TMPDIR), with room for all reports",
-                f"{folder} ({error.strerror or error})",
-            ) from error
 
     def release(self) -> Iterator[Reports]:
         """All reports taken in so far, in blocks, shuffled. Ends the batch."""
