@@ -51,6 +51,7 @@ class HeavyHitters:
     def add(self, reports: Reports) -> None:
         """Keep a block of reports."""
         self.reports += len(reports)
+        reports = reports.astype(self.device.dtype, copy=False)
         for place in range(self.device.lengths):
             mine = reports[reports[:, 0] == place + 1]
             # beyond the digits of the prefix the hash function does not matter
