@@ -215,7 +215,7 @@ def test_the_variance_of_the_sample_is_too_much() -> None:
 
 
 def test_one_bit_cannot_tell_spread_from_noise() -> None:
-    """Exact for equal users, 99.7 % for those apart: the reports are the same, if all hold 1/2."""
+    """Exact for equal users, 99.8 % for those apart: the reports are the same, if all hold 1/2."""
     assert 0.93 <= _covered(OneBitMean(eps0=2.0), 1000, "all at an end")[0] <= 0.97
     assert 0.991 < _covered(OneBitMean(eps0=2.0), 1000, "half at either end")[0] < 1.0
 

@@ -49,6 +49,7 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
     ({"delta": 2.0}, "'delta' in the header of e.csv a number strictly between"),
     ({"strength": -1.0}, "'strength' in the header of e.csv a finite number > 0"),
     ({"strength": float("inf")}, "'strength' in the header of e.csv a finite number"),
+    ({"n": 10**400}, "'n' in the header of e.csv a whole number"),
     ({"task": "poem"}, "'task' in the header of e.csv one of histogram"),
     ({"columns": "dest"}, "'columns' in the header of e.csv a list of texts"),
     ({"categories": ["a", "a"]}, "'categories' in the header of e.csv each given once"),

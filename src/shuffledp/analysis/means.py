@@ -205,7 +205,7 @@ class Means:
         and, where not everyone is asked, the chance of who is. Which step of the grid a value is put
         on is chance, too, and leaves no trace: it counts as the most it can be. That is next to nothing
         on a fine grid. Of one bit it is all the spread of the values, and intervals are too wide
-        by that: 95 % ones cover 99.7 % at eps0 = 2 if half of the users are at either end.
+        by that: 95 % ones cover 99.8 % at eps0 = 2 if half of the users are at either end.
         """
         if np.any(self.sums[0] < 2):
             raise ParameterError(
