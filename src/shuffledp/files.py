@@ -6,7 +6,7 @@ import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -56,7 +56,8 @@ def _locked(target: Path) -> tuple[int, str]:
         raise IsADirectoryError(None, "is a folder")
     while True:
         handle, name = tempfile.mkstemp(_PARTIAL, f".{target.name}.", target.parent)
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(OSError):  # a file system without locks: nobody will take it for a leftover
+            fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:  # nobody took it for a leftover before it was locked
             return handle, name
         os.close(handle)
