@@ -94,7 +94,7 @@ class Shuffled:
         guarantees, witnesses = self.candidates()
         guaranteed = self._best(guarantees, quantity, value)
         if quantity == "epsilon":  # begin with the data set likely to leak most
-            witnesses = sorted(witnesses, key=lambda w: -self._about(w, guaranteed.value))
+            witnesses = sorted(witnesses, key=lambda w: -(self._about(w, guaranteed.value) or 0.0))
         leaked = self._best(witnesses, quantity, value)
         ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
         return Interval(quantity, *ends)
@@ -178,16 +178,18 @@ class Shuffled:
 
     def _beaten(self, candidate: Bound, found: Value, delta: float) -> bool:
         """Whether a lower bound on epsilon cannot exceed one already found: saves its search."""
-        lower = candidate.theorem.direction is Direction.LOWER
-        return lower and self._about(candidate, found.value) <= delta
+        if candidate.theorem.direction is Direction.UPPER:
+            return False
+        about = self._about(candidate, found.value)
+        return about is not None and about <= delta
 
-    def _about(self, candidate: Bound, epsilon: float) -> float:
-        """What delta cannot exceed here, quickly and roughly."""
+    def _about(self, candidate: Bound, epsilon: float) -> float | None:
+        """What delta cannot exceed here, roughly, if that is quickly found out."""
         try:
             curve = candidate.curve(self.randomizer, self.crowd)
         except RegimeError:
-            return 0.0
-        return curve.enclose(epsilon, QUICK).upper if isinstance(curve, ProfileCurve) else 1.0
+            return None
+        return curve.enclose(epsilon, QUICK).upper if isinstance(curve, ProfileCurve) else None
 
 
 def asked(question: dict[str, float]) -> tuple[str, float]:
