@@ -76,7 +76,7 @@ class FloorCurve(ProfileCurve):
                 lambda x: self.enclose(x, QUICK),
                 delta,
                 last,
-                self.guess(delta) if self.guess is not None else None,
+                self.start(delta),
                 upper_only=one_sided,
             )
         if delta < delta0:

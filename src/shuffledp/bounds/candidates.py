@@ -24,7 +24,7 @@ def _ids(randomizer: Randomizer) -> tuple[list[str], list[str]]:
         proven = ["blanket", "gaussian-unshuffled", "gaussian-approximate"]
         return proven, ["shuffle-gaussian", "dataset"]
     if isinstance(randomizer, LDP):
-        leaked = ["dataset-3rr", "dataset-2rr"]
+        leaked = ["dataset-2rr", "dataset-3rr"]
         if randomizer.delta0:
             return ["stronger-clones-approximate", "feldman-2021-approximate"], leaked
         return ["stronger-clones"], leaked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import click
@@ -38,13 +39,15 @@ def web(host: str, port: int, workers: int, deadline: float) -> None:
     config = uvicorn.Config(
         app, host=host, port=port, access_log=False, log_level="warning", proxy_headers=False
     )
-    socket = config.bind_socket()
+    listening = config.bind_socket()
+    # an answer goes out at once; connections inherit this
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     shown = f"[{host}]" if ":" in host else host
 
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
-            address = f"http://{shown}:{socket.getsockname()[1]}/"
+            address = f"http://{shown}:{listening.getsockname()[1]}/"
             click.echo(f"{address}  (Ctrl+C ends it)", err=True)
 
-    Announcing(config).run([socket])
+    Announcing(config).run([listening])

@@ -16,7 +16,7 @@ from shuffledp.errors import ConversionError
 from shuffledp.labels import Direction
 from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.enclosure import COARSE, FINE, QUICK, SEARCH, Enclosure
-from shuffledp.numerics.search import Guess, invert_decreasing
+from shuffledp.numerics.search import Guess, Start, invert_decreasing
 
 _SKETCHED = 1e-6
 """Where delta ends in a picture of a trade-off function."""
@@ -74,6 +74,11 @@ class ProfileCurve(Curve):
     def epsilon(self, delta: float) -> float:
         return self._end(self.enclose_epsilon(delta, one_sided=True))
 
+    def start(self, delta: float) -> Start | None:
+        """Where to look for epsilon(delta), if that is known to be well below the top."""
+        found = self.guess(delta) if self.guess is not None else None
+        return found if found is not None and found.x < 0.5 * self.top else None
+
     def enclose_epsilon(
         self, delta: float, width: float = SEARCH, one_sided: bool = False
     ) -> Enclosure:
@@ -90,7 +95,7 @@ class ProfileCurve(Curve):
             lambda x: self.enclose(x, QUICK),
             delta,
             end,
-            self.guess(delta) if self.guess is not None else None,
+            self.start(delta),
             lower_only=lower,
             upper_only=one_sided and not lower,
         )

@@ -60,9 +60,7 @@ def _deviance(x: Array, mean: Array | float) -> Array:
 def _near(x: Array, mean: Array | float, v: Array, largest: float) -> Array:
     """The deviance by the series of ln((1+v)/(1-v)) where v^2 <= largest <= 0.01."""
     v2, tail = v * v, np.zeros_like(v)
-    # as many terms as it takes for v^2 to the power of their number to vanish
-    terms = min(math.ceil(-37.0 / math.log(max(largest, 1e-37))), 10)
-    for odd in range(2 * terms + 1, 1, -2):
+    for odd in range(2 * _terms(largest) + 1, 1, -2):
         tail = v2 * (1.0 / odd + tail)
     return (x - mean) * v + 2.0 * x * v * tail
 
@@ -137,10 +135,32 @@ def _half_ratio_integral(t: Array, trials: Array) -> Array:
     lean = lean_raw / root
     span = (np.sqrt(lean * lean + 82.0) - lean) / root
     u = _NODES * span[:, None]
-    exponent = (0.5 * (trials - 1.0))[:, None] * np.log1p(-u * u) - lean_raw[:, None] * np.arctanh(
-        u
-    )
+    log, artanh = _log_and_artanh(u)
+    exponent = (0.5 * (trials - 1.0))[:, None] * log - lean_raw[:, None] * artanh
     return np.asarray(span * (np.exp(exponent) @ _WEIGHTS))
+
+
+def _log_and_artanh(u: Array) -> tuple[Array, Array]:
+    """ln(1 - u^2) and artanh u for 0 < u < 1; where all u are small by their series, several times faster."""
+    u2 = u * u
+    largest = float(u2.max())
+    if largest > 0.01:
+        return np.log1p(-u2), np.arctanh(u)
+    terms = _terms(largest)
+    log, artanh = np.full_like(u2, 1.0 / terms), np.full_like(u2, 1.0 / (2 * terms - 1))
+    for k in range(terms - 1, 0, -1):
+        log *= u2
+        log += 1.0 / k
+        artanh *= u2
+        artanh += 1.0 / (2 * k - 1)
+    log *= -u2
+    artanh *= u
+    return log, artanh
+
+
+def _terms(largest: float) -> int:
+    """How many powers of a number up to this, 0.01 at most, it takes until they vanish."""
+    return math.ceil(-37.0 / math.log(max(largest, 1e-37)))
 
 
 def _half_tables() -> tuple[Array, Array]:

@@ -63,6 +63,19 @@ def _lowest(low: Array, starts: Array, ends: Array) -> Array:
     return np.where(starts == ends, low[..., :-1], low[..., 1:])
 
 
+def _six_bits(x: float) -> float:
+    mantissa, exponent = math.frexp(x)
+    return math.ldexp(round(64.0 * mantissa), exponent - 6)
+
+
+@lru_cache(maxsize=16)
+def _cut(like: TwoSided, first: float, last: float, count: int, goal: float) -> _Groups:
+    """first..last in this many groups, split where these parameters need it."""
+    groups = _groups(first, last, count, *like._count)
+    least, most, _ = like._terms(groups)
+    return _weighed(*refine(groups.starts, groups.ends, least, most, goal), *like._count)
+
+
 @dataclass(frozen=True)
 class TwoSided:
     """Parameters of the sum above; q = 1 - p and coslope = 1/2 - slope come without cancellation."""
@@ -90,16 +103,17 @@ class TwoSided:
         """
         if self.coslope <= 0.0:
             return Enclosure(0.0, 0.0)
-        first, last = self._window(36.0 if width == FINE else 20.0 if width < QUICK else 12.0)
+        first, last = self._window(36.0 if width == FINE else 20.0)
         if (self.n <= _EXACT_N and width < QUICK) or last - first < (
             _FIRST_GROUPS if width > FINE else _SUMMED
         ):
             return self._sum(self._terms(_groups(first, last, 0, *self._count)), first, last)
-        groups = _groups(
-            first, last, _FIRST_GROUPS if width < SEARCH else _QUICK_GROUPS, *self._count
-        )
-        goal = max(width, _GROUPED_WIDTH)
-        enough = 2.0 * goal if width < QUICK else 0.5
+        count = _FIRST_GROUPS if width < SEARCH else _QUICK_GROUPS
+        goal, enough = max(width, _GROUPED_WIDTH), 0.5
+        if width < QUICK:
+            groups, enough = _cut(self._rounded(), first, last, count, goal), 2.0 * goal
+        else:
+            groups = _groups(first, last, count, *self._count)
         terms = self._terms(groups)
         found = self._sum(terms, first, last)
         for _ in range(_REFINEMENTS):
@@ -109,6 +123,13 @@ class TwoSided:
             terms = self._terms(groups)
             found = self._sum(terms, first, last)
         return found
+
+    def _rounded(self) -> TwoSided:
+        """About the same, and the same for neighbouring questions."""
+        if self.coslope < 0.1:
+            return self
+        slope = _six_bits(self.slope)
+        return TwoSided(self.n, self.p, self.q, 0.0, slope, 0.5 - slope, _six_bits(self.fixed))
 
     def _terms(self, groups: _Groups) -> tuple[Array, Array, float]:
         """Least and most of the groups' Pr * h, divided by exp of the third."""

@@ -94,7 +94,7 @@ class Shuffled:
         guarantees, witnesses = self.candidates()
         guaranteed = self._best(guarantees, quantity, value)
         if quantity == "epsilon":  # begin with the data set likely to leak most
-            witnesses = sorted(witnesses, key=lambda w: -(self._about(w, guaranteed.value) or 0.0))
+            witnesses = sorted(witnesses, key=lambda w: -self._guess(w, value))
         leaked = self._best(witnesses, quantity, value)
         ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
         return Interval(quantity, *ends)
@@ -180,16 +180,17 @@ class Shuffled:
         """Whether a lower bound on epsilon cannot exceed one already found: saves its search."""
         if candidate.theorem.direction is Direction.UPPER:
             return False
-        about = self._about(candidate, found.value)
-        return about is not None and about <= delta
+        curve = candidate.curve(self.randomizer, self.crowd)
+        return isinstance(curve, ProfileCurve) and curve.enclose(found.value, QUICK).upper <= delta
 
-    def _about(self, candidate: Bound, epsilon: float) -> float | None:
-        """What delta cannot exceed here, roughly, if that is quickly found out."""
+    def _guess(self, candidate: Bound, delta: float) -> float:
+        """About epsilon(delta), 0 where nobody knows without work."""
         try:
             curve = candidate.curve(self.randomizer, self.crowd)
         except RegimeError:
-            return None
-        return curve.enclose(epsilon, QUICK).upper if isinstance(curve, ProfileCurve) else None
+            return 0.0
+        start = curve.start(delta) if isinstance(curve, ProfileCurve) else None
+        return 0.0 if start is None else start.x
 
 
 def asked(question: dict[str, float]) -> tuple[str, float]:
