@@ -110,3 +110,27 @@ def test_one_simulated_file_makes_all_of_it_simulated() -> None:
     assert (
         "simulated randomness: protects nobody" in CliRunner().invoke(main, seeded.split()).stdout
     )
+
+
+def test_a_copy_is_not_more_users() -> None:
+    Path("copy.csv").write_bytes(Path("e0.csv").read_bytes())
+    assert "each file once" in _refused("shuffle e0.csv copy.csv --out mixed.parquet")
+
+
+def test_shuffled_reports_are_not_shuffled_into_more() -> None:
+    _ok(f"shuffle {FILES} --out mixed.parquet")
+    assert "not shuffled yet" in _refused(f"shuffle {FILES} mixed.parquet --out more.parquet")
+    assert read_reports("mixed.parquet")[0].batch == ""  # says nothing about where they came from
+
+
+def test_what_no_device_sends_hides_nobody() -> None:
+    lines = Path("e0.csv").read_text().splitlines()
+    lines[-1] = "9"
+    Path("bad.csv").write_text("\n".join(lines))
+    assert "what its devices can send" in _refused(
+        "shuffle bad.csv e1.parquet e2.parquet --out mixed.csv"
+    )
+
+
+def test_reports_are_not_overwritten() -> None:
+    assert "another file" in _refused(f"shuffle {FILES} --out e1.parquet")

@@ -228,3 +228,12 @@ def test_what_a_killed_process_left_is_removed_by_the_next() -> None:
     assert Path("result.csv").read_bytes() == b"whole"
     with pytest.raises(ParameterError, match="is a folder"), whole_file("out", "."):
         pass
+
+
+def test_a_name_of_two_columns_is_refused(tmp_path: Path) -> None:
+    data = tmp_path / "twice.csv"
+    data.write_text("x,x\n" + "0,1\n" * 100)
+    line = f"run {data} --column x --task histogram --epsilon 1 --delta 1e-6 --categories 0,1"
+    result = CliRunner().invoke(main, line.split())
+    assert result.exit_code == 2
+    assert "one column only" in result.output

@@ -9,6 +9,8 @@ import pytest
 from shuffledp.web.api import _Answers
 from shuffledp.web.workers import Refused, Workers
 
+LONG = {"mechanism": "laplace", "eps0": 4.0, "n": 10, "order": 4.0}
+
 
 class Slow:
     """Stands for the workers: answers when told to."""
@@ -95,3 +97,21 @@ def test_numbers_go_before_plots_and_the_queue_is_bounded() -> None:
         assert order == ["account 10", "account 12", "account 14", "curve 11"]
 
     asyncio.run(scene())
+
+
+def test_nobody_waits_for_a_long_question() -> None:
+    """One worker is busy with it; another is started for those who come later."""
+
+    async def ask() -> bool:
+        crew = Workers(1, 300.0, 16)
+        try:
+            long = asyncio.create_task(crew.run("account", LONG))
+            await asyncio.sleep(0.1)
+            await crew.run("account", {"eps0": 1.0, "n": 100, "delta": 1e-3})
+            waited = long.done()
+            long.cancel()
+            return waited
+        finally:
+            crew.close()
+
+    assert not asyncio.run(ask())

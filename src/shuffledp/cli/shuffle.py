@@ -36,7 +36,8 @@ def shuffle(
 ) -> None:
     """Put REPORTS in an order that tells nothing; too few are refused.
 
-    Several files of one collection are shuffled together.
+    Several files of one collection are shuffled together; each user must be in one of them only, and
+    reports may be released once only.
     """
     from shuffledp.pipeline import shuffle as mix
     from shuffledp.sampling import SIMULATED

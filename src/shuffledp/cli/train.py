@@ -23,7 +23,9 @@ _COMMON = (
     ),
     click.option("--samples", type=Count(), help="Use only the first samples."),
     click.option("--components", type=int, help="Replace inputs by principal components."),
-    click.option("--network", help="perceptron-16, perceptron-100 or convolutional."),
+    click.option(
+        "--network", help="perceptron-16, perceptron-100, convolutional or convolutional-small."
+    ),
     click.option("--clip", type=float, help="Largest norm of a sample's gradient."),
     click.option("--learning-rate", type=float, help="Size of a step."),
     click.option("--delta", type=float, help="delta of the account."),

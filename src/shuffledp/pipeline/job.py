@@ -53,6 +53,8 @@ class Job:
     """Bytes of a word that count; the others are cut off."""
     most: int = 20
     """Words to find."""
+    batch: str = ""
+    """Of reports not shuffled yet: which run of the devices they come from."""
     shuffled: bool = False
     simulated: bool = False
 

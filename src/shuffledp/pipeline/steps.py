@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
@@ -14,7 +15,7 @@ import numpy as np
 from shuffledp.analysis import Estimate
 from shuffledp.errors import ParameterError
 from shuffledp.pipeline.engines import Advance, Embedded, Engine
-from shuffledp.pipeline.job import Job, numbered, present, texts
+from shuffledp.pipeline.job import Job, Tally, numbered, present, texts
 from shuffledp.pipeline.tables import header, kind, read, written
 from shuffledp.sampling import Stream
 from shuffledp.sampling.device import Reports
@@ -100,7 +101,8 @@ def encode(
 ) -> int:
     """Randomize every row as a device would."""
     kind("out", out)
-    job = replace(job.checked(), shuffled=False, simulated=stream.simulated)
+    batch = secrets.token_hex(16)
+    job = replace(job.checked(), batch=batch, shuffled=False, simulated=stream.simulated)
     return write_reports(job, Embedded(stream).reports(job, data, advance), out)
 
 
@@ -111,19 +113,37 @@ def pooled(
     if not paths:
         raise ParameterError("reports", "at least one file", 0)
     read = [read_reports(path, advance) for path in paths]
-    job = read[0][0]
-    for number, (path, (other, _)) in enumerate(zip(paths, read, strict=True)):
-        if any(os.path.samefile(path, before) for before in paths[:number]):
-            raise ParameterError("reports", "each file once", str(path))
+    job, batches = read[0][0], set[str]()
+    for path, (other, _) in zip(paths, read, strict=True):
+        if other.shuffled:  # users in two outputs would be counted twice
+            raise ParameterError("reports", "not shuffled yet", str(path))
+        if other.batch in batches:
+            raise ParameterError("reports", "each file once, also under other names", str(path))
+        batches.add(other.batch)
         for name, value in asdict(other).items():
-            if name != "simulated" and value != getattr(job, name):
+            if name not in ("batch", "simulated") and value != getattr(job, name):
                 raise ParameterError(
                     "reports",
                     f"of one collection: {name!r} is {getattr(job, name)!r} in {paths[0]}",
                     f"{value!r} in {path}",
                 )
-    simulated = any(other.simulated for other, _ in read)
-    return replace(job, simulated=simulated), chain.from_iterable(blocks for _, blocks in read)
+    job = replace(job, batch="", simulated=any(other.simulated for other, _ in read))
+    blocks = (_sendable(job, path, blocks) for path, (_, blocks) in zip(paths, read, strict=True))
+    return job, chain.from_iterable(blocks)
+
+
+def _sendable(job: Job, path: str | Path, blocks: Iterator[Reports]) -> Iterator[Reports]:
+    """Reports no device sends hide nobody."""
+    for block in blocks:
+        _count(job.tally(), block, path)
+        yield block
+
+
+def _count(tally: Tally, block: Reports, path: str | Path) -> None:
+    try:
+        tally.add(block)
+    except (ValueError, IndexError):
+        raise ParameterError("reports", "what its devices can send", str(path)) from None
 
 
 def shuffle(
@@ -138,7 +158,10 @@ def shuffle(
 ) -> Job:
     """The same reports, of one file or several, in an order that tells nothing, if there are enough."""
     kind("out", out)
-    job, blocks = pooled([reports] if isinstance(reports, str | Path) else reports, advance)
+    paths = [reports] if isinstance(reports, str | Path) else reports
+    if any(os.path.realpath(path) == os.path.realpath(out) for path in paths):
+        raise ParameterError("out", "another file than the reports", str(out))
+    job, blocks = pooled(paths, advance)
     least = job.n if minimum is None else minimum
     shuffler = Shuffler(stream, minimum=least, memory=memory)
     for block in blocks:
@@ -164,10 +187,7 @@ def analyze(reports: str | Path, advance: Advance = _silent) -> tuple[Job, Estim
     job, blocks = read_reports(reports, advance)
     tally = job.tally()
     for block in blocks:
-        try:
-            tally.add(block)
-        except (ValueError, IndexError):
-            raise ParameterError("reports", "what its devices can send", str(reports)) from None
+        _count(tally, block, reports)
     if job.shuffled and tally.reports < job.n:
         raise ParameterError("reports", f"all {job.n} that were shuffled together", tally.reports)
     return job, job.estimate(tally)

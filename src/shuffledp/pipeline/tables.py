@@ -88,6 +88,8 @@ def _present(wanted: Sequence[str], names: Sequence[str]) -> None:
     for name in wanted:
         if name not in names:
             raise ParameterError("column", "one of " + ", ".join(names), name)
+        if list(names).count(name) > 1:
+            raise ParameterError("column", "the name of one column only", name)
 
 
 def _csv_names(path: str | Path, skip: int) -> list[str]:

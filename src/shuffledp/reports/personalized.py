@@ -61,12 +61,11 @@ def save_guarantees(answer: Guarantees, path: str | Path) -> None:
     at = [each.eps0 for each in answer.classes]
     lower = [each.interval.lower for each in answer.classes]
     upper = [each.interval.upper for each in answer.classes]
-    style = "o-" if len(at) <= 64 else "-"
+    style, dashed = ("o-", "o--") if len(at) <= 64 else ("-", "--")
     axes.fill_between(at, lower, upper, color=COLOURS["PROVEN"], alpha=0.25)
     axes.plot(at, upper, style, color=COLOURS["PROVEN"], label="guaranteed (PROVEN)")
-    axes.plot(
-        at, lower, style, color=COLOURS["FIXED_PAIR"], label="leaked by a data set (FIXED_PAIR)"
-    )
+    leaked = "leaked by a data set (FIXED_PAIR)"
+    axes.plot(at, lower, dashed, ms=3, color=COLOURS["FIXED_PAIR"], label=leaked)
     if answer.quantity == "epsilon":
         axes.plot(at, at, "k:", label="own budget, unshuffled")
     if min(upper) > 0.0:

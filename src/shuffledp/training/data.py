@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp import checks
 from shuffledp.errors import ParameterError, TrainingError
 from shuffledp.reports.files import write_whole
 
@@ -74,6 +75,13 @@ class Dataset:
             train_labels=self.train_labels[:train],
             test_inputs=self.test_inputs[:test],
             test_labels=self.test_labels[:test],
+        )
+
+    def scaled(self, factor: float) -> Dataset:
+        """Inputs multiplied by a number."""
+        factor = checks.positive("factor", factor)
+        return replace(
+            self, train_inputs=self.train_inputs * factor, test_inputs=self.test_inputs * factor
         )
 
     def principal_components(self, count: int) -> Dataset:

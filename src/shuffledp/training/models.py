@@ -13,6 +13,21 @@ def perceptron(inputs: int, hidden: int, classes: int, seed: int = 0) -> nn.Sequ
         return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, classes))
 
 
+def small_convolutional(classes: int = 10, seed: int = 0) -> nn.Sequential:
+    """Few parameters (3,946), so that little noise is added: for noise on every device."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return nn.Sequential(
+            nn.Conv2d(1, 8, 5, stride=2),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(8, 16, 3),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(256, classes),
+        )
+
+
 def convolutional(classes: int = 10, seed: int = 0) -> nn.Sequential:
     """The small network customary for private MNIST (26,010 parameters; Papernot et al. 2021)."""
     with torch.random.fork_rng(devices=[]):

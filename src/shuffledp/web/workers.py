@@ -15,6 +15,8 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 _MEMORY = 2 * 1024**3
+_PATIENCE, _LOOK = 1.0, 0.25
+"""Seconds after which a question counts as long, and between looks whether others wait for it."""
 _PLOTS = ("curve", "bounds")
 """Wait until every number asked for is there."""
 _context = get_context("spawn")
@@ -95,12 +97,16 @@ class _Worker:
 
 
 class Workers:
-    """A fixed number of processes; one that misses its deadline is ended and replaced."""
+    """Processes that compute; one that misses its deadline is ended and replaced.
+
+    For each of ``count`` there may be one more while it is busy with a long question.
+    """
 
     def __init__(self, count: int, deadline: float, queue: int) -> None:
         self.deadline, self._queue = deadline, queue
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # they share the processors
-        self._threads = ThreadPoolExecutor(count)
+        self._count = count
+        self._threads = ThreadPoolExecutor(2 * count)
         self._all = [_Worker() for _ in range(count)]
         self._idle = list(self._all)
         self._waiting: list[tuple[bool, int, asyncio.Future[_Worker]]] = []
@@ -109,9 +115,9 @@ class Workers:
     async def run(self, job: str, given: Mapping[str, Any]) -> bytes:
         """The answer as JSON, or Refused. Who is cancelled while waiting leaves the queue."""
         worker = await self._next(job in _PLOTS)
-        task = asyncio.get_running_loop().run_in_executor(
-            self._threads, worker.run, job, given, self.deadline
-        )
+        loop = asyncio.get_running_loop()
+        task = loop.run_in_executor(self._threads, worker.run, job, given, self.deadline)
+        loop.call_later(_PATIENCE, self._one_more, task)
         task.add_done_callback(lambda done: self._release(worker, done))
         answer = await asyncio.shield(task)
         if answer is None:
@@ -144,6 +150,16 @@ class Workers:
                 self._give(place.result())
             raise
 
+    def _one_more(self, long: asyncio.Future[Any]) -> None:
+        """So that nobody waits for a long question."""
+        if long.done() or len(self._all) == 2 * self._count:
+            return
+        if any(not place.done() for _, _, place in self._waiting):
+            self._all.append(_Worker())
+            self._give(self._all[-1])
+        else:
+            asyncio.get_running_loop().call_later(_LOOK, self._one_more, long)
+
     def _give(self, worker: _Worker) -> None:
         while self._waiting:
             place = heapq.heappop(self._waiting)[2]
@@ -154,9 +170,13 @@ class Workers:
 
     def _release(self, worker: _Worker, done: asyncio.Future[Any]) -> None:
         failed = done.cancelled() or done.exception() is not None or done.result() is None
-        if failed or not worker.process.is_alive():
+        waited_for = any(not place.done() for _, _, place in self._waiting)
+        spare = len(self._all) > self._count and not waited_for
+        if failed or spare or not worker.process.is_alive():
             worker.end()
             self._all.remove(worker)
+            if spare:
+                return
             worker = _Worker()
             self._all.append(worker)
         self._give(worker)
