@@ -64,7 +64,7 @@ ITEMS: dict[str, Item] = {
     "liew-2023-figure-1b-accuracy": Item(
         "Liew, Takahashi 2023, Figure 1b: training under shuffled check-in",
         training.liew_figure_1b,
-        takes="hours",
+        takes="half an hour",
     ),
 }
 
