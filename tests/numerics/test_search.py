@@ -77,3 +77,11 @@ def test_epsilon_is_tight(eps0: float, size: float, digits: float, bound: str) -
     assert at.upper >= target * (1.0 - 0.02)
     below = curve.enclose(found.lower)
     assert below.upper >= target
+
+
+@pytest.mark.parametrize("n", [1, 10, 1000, 10**6])
+def test_the_smallest_delta_there_is(n: int) -> None:
+    """A ratio to it overflows."""
+    for bound in ("stronger-clones", "dataset-2rr", "dataset-3rr"):
+        found = get_bound(bound).curve(LDP(1.0), n).enclose_epsilon(5e-324)
+        assert 0.0 <= found.lower <= found.upper <= 1.0

@@ -22,7 +22,7 @@ class Start(NamedTuple):
 Guess = Callable[[float], Start | None]
 """target -> where to begin."""
 
-_FLOOR = -745.0
+_FLOOR, _HUGE = -745.0, 1e300
 _QUICK_TOLERANCE, _STEPS = 1e-3, 60
 _SETTLED, _MARGIN, _TRIES = 1e-7, 1e-3, 6
 """How close to the target is close enough, how far beyond it to aim, how often."""
@@ -88,7 +88,7 @@ def invert_decreasing(
 def _log_ratio(value: float, target: float) -> float:
     """ln(value / target); its sign is exact."""
     ratio = value / target
-    return math.log(ratio) if ratio > 0.0 else _FLOOR
+    return math.log(min(ratio, _HUGE)) if ratio > 0.0 else _FLOOR
 
 
 def _certified(
