@@ -178,7 +178,9 @@ def test_a_full_stdout_is_one_line(line: str) -> None:
 
 
 WRITING = """
-import sys, time
+import signal, sys, time
+# as in a terminal, also where the tests run in the background, which ignores it
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from shuffledp.cli import main
 from shuffledp.files import whole_file
 @main.command()
