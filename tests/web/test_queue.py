@@ -72,7 +72,7 @@ def test_nothing_is_computed_for_those_who_have_left() -> None:
 
 def test_numbers_go_before_plots_and_the_queue_is_bounded() -> None:
     async def scene() -> None:
-        crew = Workers(1, deadline=60.0, queue=3)
+        crew = Workers(1, deadline=60.0, queue=3, patience=60.0)
         order: list[str] = []
 
         async def ask(job: str, n: int) -> None:
@@ -95,6 +95,25 @@ def test_numbers_go_before_plots_and_the_queue_is_bounded() -> None:
         finally:
             crew.close()
         assert order == ["account 10", "account 12", "account 14", "curve 11"]
+
+    asyncio.run(scene())
+
+
+def test_a_process_that_starts_up_is_not_busy_with_a_long_question() -> None:
+    async def scene() -> None:
+        crew = Workers(1, deadline=60.0, queue=3, patience=0.01)
+        first = crew._all[0]
+        try:
+            asked = [
+                asyncio.create_task(crew.run("account", {"eps0": 1.0, "n": n})) for n in (2, 3)
+            ]
+            while not first.ready:
+                assert len(crew._all) == 1
+                await asyncio.sleep(0.01)
+            for task in asked:
+                task.cancel()
+        finally:
+            crew.close()
 
     asyncio.run(scene())
 

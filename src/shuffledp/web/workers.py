@@ -15,8 +15,8 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 _MEMORY = 2 * 1024**3
-_PATIENCE, _LOOK = 1.0, 0.25
-"""Seconds after which a question counts as long, and between looks whether others wait for it."""
+_LOOK = 0.25
+"""Seconds between looks whether others wait for a long question."""
 _PLOTS = ("curve", "bounds")
 """Wait until every number asked for is there."""
 _context = get_context("spawn")
@@ -79,12 +79,16 @@ class _Worker:
         theirs.close()
         self.ready = False
 
+    def wait(self) -> None:
+        """Until it has started up, or has failed to: the next question finds out."""
+        if not self.ready:
+            with contextlib.suppress(EOFError, OSError):
+                self.ready = self.pipe.recv() == "ready"
+
     def run(self, job: str, given: Mapping[str, Any], deadline: float) -> Any:
         """The answer, None after the deadline; the time to start up does not count."""
         try:
-            if not self.ready:
-                self.pipe.recv()
-                self.ready = True
+            self.wait()
             self.pipe.send((job, dict(given)))
             return self.pipe.recv() if self.pipe.poll(deadline) else None
         except (EOFError, OSError):
@@ -99,11 +103,12 @@ class _Worker:
 class Workers:
     """Processes that compute; one that misses its deadline is ended and replaced.
 
-    For each of ``count`` there may be one more while it is busy with a long question.
+    For each of ``count`` there may be one more while it is busy with a question that takes longer
+    than ``patience`` seconds.
     """
 
-    def __init__(self, count: int, deadline: float, queue: int) -> None:
-        self.deadline, self._queue = deadline, queue
+    def __init__(self, count: int, deadline: float, queue: int, patience: float = 1.0) -> None:
+        self.deadline, self._queue, self._patience = deadline, queue, patience
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # they share the processors
         self._count = count
         self._threads = ThreadPoolExecutor(2 * count)
@@ -117,7 +122,7 @@ class Workers:
         worker = await self._next(job in _PLOTS)
         loop = asyncio.get_running_loop()
         task = loop.run_in_executor(self._threads, worker.run, job, given, self.deadline)
-        loop.call_later(_PATIENCE, self._one_more, task)
+        loop.call_later(self._patience, self._one_more, worker, task)
         task.add_done_callback(lambda done: self._release(worker, done))
         answer = await asyncio.shield(task)
         if answer is None:
@@ -150,15 +155,20 @@ class Workers:
                 self._give(place.result())
             raise
 
-    def _one_more(self, long: asyncio.Future[Any]) -> None:
-        """So that nobody waits for a long question."""
+    def _one_more(self, busy: _Worker, long: asyncio.Future[Any]) -> None:
+        """So that nobody waits for a long question; a process that starts up is not yet at it."""
         if long.done() or len(self._all) == 2 * self._count:
             return
-        if any(not place.done() for _, _, place in self._waiting):
-            self._all.append(_Worker())
-            self._give(self._all[-1])
+        loop = asyncio.get_running_loop()
+        if not busy.ready:
+            loop.call_later(self._patience, self._one_more, busy, long)
+        elif any(not place.done() for _, _, place in self._waiting):
+            spare = _Worker()
+            self._all.append(spare)
+            started = loop.run_in_executor(self._threads, spare.wait)
+            started.add_done_callback(lambda _: self._give(spare))
         else:
-            asyncio.get_running_loop().call_later(_LOOK, self._one_more, long)
+            loop.call_later(_LOOK, self._one_more, busy, long)
 
     def _give(self, worker: _Worker) -> None:
         while self._waiting:
