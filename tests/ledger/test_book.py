@@ -259,8 +259,8 @@ def test_threads_and_forks_may_share_a_ledger(ledger: Ledger) -> None:
 def test_a_newer_format_is_refused(ledger: Ledger) -> None:
     ledger.create("users", "1", "0")
     with ledger.store.transaction(write=True) as execute:
-        execute("INSERT INTO shuffledp_ledger (version) VALUES (?)", 2)
-    with pytest.raises(LedgerError, match="format 2"):
+        execute("INSERT INTO shuffledp_ledger (version) VALUES (?)", 3)
+    with pytest.raises(LedgerError, match="format 3"):
         ledger.balance("users")
 
 
@@ -345,3 +345,49 @@ def test_without_delta_pure_budgets_add_up(ledger: Ledger) -> None:
         ledger.spend("users", Shuffled(LDP(0.6), 1000))
     with pytest.raises(BudgetExceededError, match="nothing is left"):
         ledger.spend("users", Shuffled(Gaussian(9.0), 1000))
+
+
+def test_reports_are_released_once_or_again_in_the_same_company(ledger: Ledger) -> None:
+    for name in ("users", "others"):
+        ledger.create(name, "2", "1e-6")
+    first = ledger.spend("users", DAILY, reports=["a", "b"])
+    assert ledger.spend("users", DAILY, reports=["b", "a", "a"]) == first
+    assert ledger.spend("users", DAILY, reports=["c"]).number == 2
+    for company in (["a"], ["a", "b", "late"], ["b", "c"], ["late", "c"]):
+        with pytest.raises(LedgerError, match=r"released before \(users #"):
+            ledger.spend("users", DAILY, reports=company)
+    with pytest.raises(LedgerError, match="another spend"):
+        ledger.spend("users", Guarantee("0.1"), reports=["c"])
+    with pytest.raises(LedgerError, match="released by 'users'"):
+        ledger.spend("others", DAILY, reports=["c"])
+    with pytest.raises(ParameterError, match="reports"):
+        ledger.spend("users", DAILY, reports=[""])
+    assert [ledger.balance(name).spends for name in ("users", "others")] == [2, 0]
+    assert ledger.spend("others", DAILY, reports=["late"]).number == 1  # nothing was half recorded
+
+
+def test_a_refused_spend_releases_no_reports(ledger: Ledger) -> None:
+    ledger.create("users", "0.001", "1e-6")
+    ledger.create("rich", "2", "1e-6")
+    with pytest.raises(BudgetExceededError):
+        ledger.spend("users", DAILY, reports=["a"])
+    assert ledger.spend("rich", DAILY, reports=["a"]).number == 1
+
+
+def test_a_ledger_of_the_first_format_is_read_and_learns_about_reports(
+    ledger: Ledger, store: str
+) -> None:
+    ledger.create("users", "2", "1e-6")
+    ledger.spend("users", DAILY)
+    old = (
+        "DROP TABLE shuffledp_releases",
+        "UPDATE shuffledp_ledger SET version = 1",
+    )
+    with ledger.store.transaction(write=True) as execute:
+        for statement in old:
+            execute(statement)
+    assert ledger.balance("users").spends == 1
+    ledger.spend("users", DAILY, reports=["a"])
+    assert Ledger.open(store).balance("users").spends == 2
+    with pytest.raises(LedgerError, match="released before"):
+        ledger.spend("users", DAILY, reports=["a", "b"])

@@ -134,3 +134,16 @@ def test_what_no_device_sends_hides_nobody() -> None:
 
 def test_reports_are_not_overwritten() -> None:
     assert "another file" in _refused(f"shuffle {FILES} --out e1.parquet")
+
+
+def test_late_reports_do_not_join_others_that_were_released() -> None:
+    _ok("ledger init users --epsilon 4 --delta 1e-6 --store book.db")
+    paid = "--ledger book.db --cohort users"
+    _ok(f"shuffle {FILES} --out mixed.csv {paid}")
+    _ok(f"shuffle {FILES} --out again.csv {paid}")  # the same reports tell nothing new
+    _ok(f"encode 2.csv {ENCODE} --out late.csv")
+    refused = CliRunner().invoke(main, f"shuffle {FILES} late.csv --out x.csv {paid}".split())
+    assert refused.exit_code != 0
+    assert "released before (users #1)" in refused.output
+    assert not Path("x.csv").exists()
+    assert _ok("ledger show users --store book.db")["cohorts"][0]["spends"] == 1

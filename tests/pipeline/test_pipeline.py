@@ -160,6 +160,7 @@ def test_a_shuffle_alone_is_booked_before_it_is_written(folder: Path, tmp_path: 
     assert _ok(f"ledger show users --store {book}")["cohorts"][0]["spends"] == 1
     assert _call(f"ledger init poor --epsilon 0.1 --delta 1e-6 --store {book}").exit_code == 0
     never = tmp_path / "never.parquet"
+    _ok(f"encode {folder}/survey.csv --column dest {HISTOGRAM} --out {encoded}")
     refused = _call(f"shuffle {encoded} --ledger {book} --cohort poor --out {never}")
     assert refused.exit_code == 3
     assert not never.exists()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shuffledp.analysis import Estimate
     from shuffledp.ledger.entries import Spendable
     from shuffledp.pipeline import Job
+    from shuffledp.pipeline.steps import Booking
     from shuffledp.sampling import Stream
 
 _QUESTION = (
@@ -86,15 +87,17 @@ def ledger_options(command: F) -> F:
     return command
 
 
-def booking(ledger: str | None, cohort: str | None) -> Callable[[Spendable, str], None]:
-    """Records what a release with this label costs, before it is made."""
+def booking(
+    ledger: str | None, cohort: str | None
+) -> Callable[[Spendable, str, frozenset[str]], None]:
+    """Records what a release with this label costs, before it is made, and which reports it has."""
 
-    def book(what: Spendable, label: str) -> None:
+    def book(what: Spendable, label: str, reports: frozenset[str]) -> None:
         if ledger is None or cohort is None:  # both or neither, see below
             return
         from shuffledp.ledger import Ledger
 
-        receipt = Ledger.open(ledger).spend(cohort, what, label=label)
+        receipt = Ledger.open(ledger).spend(cohort, what, label=label, reports=reports)
         click.echo(f"ledger: {cohort} #{receipt.number}, lost in all {receipt.lost}", err=True)
 
     if cohort is not None and ledger is None:
@@ -104,15 +107,15 @@ def booking(ledger: str | None, cohort: str | None) -> Callable[[Spendable, str]
     return book
 
 
-def job_booking(ledger: str | None, cohort: str | None) -> Callable[[Job], None]:
+def job_booking(ledger: str | None, cohort: str | None) -> Booking:
     """The same for a job."""
     book = booking(ledger, cohort)
 
-    def spend(job: Job) -> None:
+    def spend(job: Job, reports: frozenset[str]) -> None:
         from shuffledp.protocols import Shuffled
 
         protocol = Shuffled(job.device.randomizer, job.n)
-        book(protocol, f"{job.task} of {', '.join(job.columns)}")
+        book(protocol, f"{job.task} of {', '.join(job.columns)}", reports)
 
     return spend
 

@@ -73,7 +73,9 @@ def personalized(
         from shuffledp.ledger import Guarantee
 
         loss = decimal_above(Fraction(guarantees.worst.interval.upper), digits=20)
-        spend(Guarantee(loss, str(delta)), f"frequencies of {column}, a budget per user")
+        spend(
+            Guarantee(loss, str(delta)), f"frequencies of {column}, a budget per user", frozenset()
+        )
 
     # no more than the decimal that was typed, which is what a book records
     exact = float_below(Fraction(str(checks.probability("delta", delta))))

@@ -9,7 +9,7 @@ why. The receipt exists only once the record is on the disk.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -133,20 +133,28 @@ class Ledger:
         *,
         label: str = "",
         key: str | None = None,
+        reports: Collection[str] = (),
     ) -> Receipt:
         """Record so many rounds, if they fit; the release may follow the receipt, never precede it.
 
         With a ``key`` a spend can be repeated safely after an unknown outcome: the second time
-        returns the first receipt.
+        returns the first receipt. So do names of the batches of ``reports`` that are released: all
+        of them again, and nothing else, tell nothing new; some of them among others would tell the
+        others apart, and are refused.
         """
         entry = Entry.of(what, rounds)
         label = _text("label", label, least=0)
         key = key if key is None else _text("key", key)
+        batches = sorted({_text("reports", name) for name in reports})
         with self._opened(write=True) as execute:
             total, slack, _ = _cohort(execute, cohort, self.store.row_lock)
             if key is not None:
                 for row in execute(tables.READ_SPENDS + tables.BY_KEY, cohort, key):
                     return _same(_receipt(cohort, row), entry)
+            if (before := _released(execute, batches)) is not None:
+                if before.cohort != cohort:
+                    raise LedgerError(f"These reports were released by {before.cohort!r}.")
+                return _same(before, entry)
             lost = composed(_added(_entries(execute, cohort), entry), slack)
             if lost.epsilon > total:
                 raise BudgetExceededError(
@@ -162,6 +170,8 @@ class Ledger:
                 *(cohort, number, digest, entry.rounds, label, key),
                 *(str(lost.epsilon), lost.theorem, int(lost.adaptive), now),
             )
+            for name in batches:
+                execute(tables.ADD_RELEASE, name, cohort, number)
         return Receipt(cohort, number, entry, label, key, lost, now)
 
     def balance(self, cohort: str) -> Balance:
@@ -217,7 +227,9 @@ class Ledger:
     @contextmanager
     def _opened(self, write: bool = False) -> Iterator[Execute]:
         with self.store.transaction(write=write) as execute:
-            _check_version(execute)
+            if _check_version(execute) < tables.VERSION and write:
+                self.store.make_tables(execute)
+                execute(tables.STAMP, tables.VERSION)
             yield execute
 
 
@@ -231,12 +243,13 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _check_version(execute: Execute) -> None:
+def _check_version(execute: Execute) -> int:
     found = execute(tables.READ_VERSION)[0][0]
-    if found != tables.VERSION:
+    if found not in range(1, tables.VERSION + 1):
         raise LedgerError(
-            f"The ledger has format {found}; this version reads format {tables.VERSION}."
+            f"The ledger has format {found}; this version reads formats 1 to {tables.VERSION}."
         )
+    return int(found)
 
 
 def _cohort(execute: Execute, cohort: str, lock: str = "") -> tuple[Decimal, Decimal, str]:
@@ -280,8 +293,24 @@ def _receipt(cohort: str, row: tuple[Any, ...]) -> Receipt:
 
 def _same(receipt: Receipt, entry: Entry) -> Receipt:
     if (receipt.entry.text, receipt.entry.rounds) != (entry.text, entry.rounds):
-        raise LedgerError(f"The key {receipt.key!r} was used for another spend.")
+        what = "These reports were" if receipt.key is None else f"The key {receipt.key!r} was"
+        raise LedgerError(f"{what} used for another spend.")
     return receipt
+
+
+def _released(execute: Execute, batches: list[str]) -> Receipt | None:
+    """The spend that paid for exactly these reports; None if none of them was released."""
+    found = [row for name in batches for row in execute(tables.READ_RELEASE, name)]
+    if not found:
+        return None
+    cohort, number = found[0]
+    released_with_it = execute(tables.COUNT_RELEASES, cohort, number)[0][0]
+    if not found.count(found[0]) == len(batches) == released_with_it:
+        raise LedgerError(
+            f"Some of these reports were released before ({cohort} #{number}), with other ones:"
+            " the difference would show what those sent. Nothing was recorded."
+        )
+    return _receipt(cohort, execute(tables.READ_SPENDS + tables.BY_NUMBER, cohort, number)[0])
 
 
 def _most(fits: Callable[[int], bool]) -> int:

@@ -57,15 +57,19 @@ class PostgresStore:
             connection.read_only = not write
             self._settle(execute)
             if create:
-                execute("SELECT pg_advisory_xact_lock(?)", _MAKING)
-                for table in TABLES:
-                    execute(table)
+                self.make_tables(execute)
             yield execute
             self._commit(connection)
         except self._psycopg.Error as error:
             raise self._failure(error) from None
         finally:
             connection.close()
+
+    def make_tables(self, execute: Execute) -> None:
+        """Those not there yet, by one session at a time."""
+        execute("SELECT pg_advisory_xact_lock(?)", _MAKING)
+        for table in TABLES:
+            execute(table)
 
     def _settle(self, execute: Execute) -> None:
         """Insist on a server that syncs, and wait no longer than we were told."""

@@ -29,14 +29,23 @@ class SQLiteStore:
         try:
             with closing(self._connect(create)) as connection:
                 connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                for table in TABLES if create else ():
-                    connection.execute(table)
-                yield lambda sql, *values: connection.execute(sql, values).fetchall()
+
+                def execute(sql: str, *values: object) -> list[tuple[Any, ...]]:
+                    return connection.execute(sql, values).fetchall()
+
+                if create:
+                    self.make_tables(execute)
+                yield execute
                 self._commit(connection)
         except sqlite3.Error as error:
             if not create and (not self._path.exists() or "no such table" in str(error)):
                 raise LedgerError(f"There is no ledger in {self.name} yet.") from error
             raise LedgerError(f"The ledger {self.name} cannot be used: {error}.") from error
+
+    def make_tables(self, execute: Execute) -> None:
+        """Those not there yet."""
+        for table in TABLES:
+            execute(table)
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         try:

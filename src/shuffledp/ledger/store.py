@@ -27,3 +27,7 @@ class Store(Protocol):
         UnknownOutcomeError, any other error of the database a LedgerError.
         """
         ...
+
+    def make_tables(self, execute: Execute) -> None:
+        """Those not there yet, also where others do the same at once."""
+        ...

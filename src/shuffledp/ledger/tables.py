@@ -2,9 +2,10 @@
 
 A spend is numbered without gaps within its cohort. ``shuffledp_losses`` holds one row for each
 different thing a cohort spent on, with all its rounds: composing reads these rows only.
+``shuffledp_releases`` (since format 2) says which spend paid for the release of which reports.
 """
 
-VERSION = 1
+VERSION = 2
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS shuffledp_ledger (version INTEGER PRIMARY KEY)",
@@ -33,6 +34,12 @@ TABLES = (
         UNIQUE (cohort, key),
         FOREIGN KEY (cohort, digest) REFERENCES shuffledp_losses (cohort, digest)
     )""",
+    """CREATE TABLE IF NOT EXISTS shuffledp_releases (
+        reports TEXT PRIMARY KEY,
+        cohort TEXT NOT NULL,
+        number BIGINT NOT NULL,
+        FOREIGN KEY (cohort, number) REFERENCES shuffledp_spends (cohort, number)
+    )""",
 )
 STAMP = "INSERT INTO shuffledp_ledger (version) VALUES (?) ON CONFLICT DO NOTHING"
 READ_VERSION = "SELECT MAX(version) FROM shuffledp_ledger"
@@ -59,4 +66,9 @@ READ_SPENDS = (
     " ON l.cohort = s.cohort AND l.digest = s.digest WHERE s.cohort = ?"
 )
 BY_KEY = " AND key = ?"
+BY_NUMBER = " AND number = ?"
 IN_ORDER = " ORDER BY number"
+
+ADD_RELEASE = "INSERT INTO shuffledp_releases (reports, cohort, number) VALUES (?, ?, ?)"
+READ_RELEASE = "SELECT cohort, number FROM shuffledp_releases WHERE reports = ?"
+COUNT_RELEASES = "SELECT COUNT(*) FROM shuffledp_releases WHERE cohort = ? AND number = ?"

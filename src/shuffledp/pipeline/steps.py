@@ -22,15 +22,18 @@ from shuffledp.sampling.device import Reports
 from shuffledp.shuffling import Shuffler
 from shuffledp.shuffling.shuffler import MEMORY
 
-Booking = Callable[[Job], None]
-"""Called when a release is ready and before it is made: to record what it costs, or to refuse."""
+Booking = Callable[[Job, frozenset[str]], None]
+"""Called when a release is ready and before it is made: to record what it costs, or to refuse.
+
+With names of the batches in it, which may have been released before; none if all is fresh.
+"""
 
 
 def _silent(_rows: int) -> None:
     pass
 
 
-def _free(_job: Job) -> None:
+def _free(_job: Job, _batches: frozenset[str]) -> None:
     pass
 
 
@@ -108,8 +111,8 @@ def encode(
 
 def pooled(
     paths: Sequence[str | Path], advance: Advance = _silent
-) -> tuple[Job, Iterator[Reports]]:
-    """The job several files of reports belong to, and the reports of all of them."""
+) -> tuple[Job, frozenset[str], Iterator[Reports]]:
+    """The job several files of reports belong to, the names of their batches, all reports."""
     if not paths:
         raise ParameterError("reports", "at least one file", 0)
     read = [read_reports(path, advance) for path in paths]
@@ -129,7 +132,7 @@ def pooled(
                 )
     job = replace(job, batch="", simulated=any(other.simulated for other, _ in read))
     blocks = (_sendable(job, path, blocks) for path, (_, blocks) in zip(paths, read, strict=True))
-    return job, chain.from_iterable(blocks)
+    return job, frozenset(batches), chain.from_iterable(blocks)
 
 
 def _sendable(job: Job, path: str | Path, blocks: Iterator[Reports]) -> Iterator[Reports]:
@@ -161,7 +164,7 @@ def shuffle(
     paths = [reports] if isinstance(reports, str | Path) else reports
     if any(os.path.realpath(path) == os.path.realpath(out) for path in paths):
         raise ParameterError("out", "another file than the reports", str(out))
-    job, blocks = pooled(paths, advance)
+    job, batches, blocks = pooled(paths, advance)
     least = job.n if minimum is None else minimum
     shuffler = Shuffler(stream, minimum=least, memory=memory)
     for block in blocks:
@@ -170,15 +173,15 @@ def shuffle(
         next(shuffler.release())
     # the guarantee is for the batch that is there, not for the one hoped for
     job = replace(job, n=shuffler.size, shuffled=True, simulated=job.simulated or stream.simulated)
-    write_reports(job, _booked(job, shuffler.release(), book), out)
+    write_reports(job, _booked(shuffler.release(), lambda: book(job, batches)), out)
     return job
 
 
-def _booked(job: Job, blocks: Iterator[Reports], book: Booking) -> Iterator[Reports]:
+def _booked(blocks: Iterator[Reports], book: Callable[[], None]) -> Iterator[Reports]:
     """Books when the first block is ready, before it is handed on."""
     for number, block in enumerate(blocks):
         if number == 0:
-            book(job)
+            book()
         yield block
 
 
@@ -215,12 +218,12 @@ def run(
                 "data", f"at least the promised batch of {job.n} rows", tally.reports
             )
         found = job.estimate(tally)  # what may fail fails before anything is spent
-        book(job)
+        book(job, frozenset())
         return job, found
     tally = job.tally()
 
     def counted() -> Iterator[Reports]:
-        for block in _booked(job, engine.shuffled(job, data, advance), book):
+        for block in _booked(engine.shuffled(job, data, advance), lambda: book(job, frozenset())):
             tally.add(block)
             yield block
 
