@@ -68,6 +68,7 @@ def _both_ways(scene: Scene) -> list[Outcomes]:
 def dataset_curve(scene: Scene, n: int, top: float) -> ProfileCurve:
     """Exact curve of one data set."""
 
+    @lru_cache(maxsize=256)
     def profile(epsilon: float, width: float, forward: bool) -> Enclosure:
         outcomes = scene.outcomes if forward else scene.outcomes.swapped()
         if epsilon >= top:
@@ -86,6 +87,10 @@ def dataset_curve(scene: Scene, n: int, top: float) -> ProfileCurve:
     )
 
 
+def _sketched(delta: float, curve: ProfileCurve) -> float:
+    return curve.sketched("epsilon", [delta])[0]
+
+
 class WorstDataset(Curve):
     """The data set that leaks most, for each question anew."""
 
@@ -98,10 +103,22 @@ class WorstDataset(Curve):
         return max(curve.delta(epsilon) for curve in self.curves)
 
     def epsilon(self, delta: float) -> float:
+        return self._largest(delta, lambda curve: curve.epsilon(delta))
+
+    def _largest(self, delta: float, epsilon: Callable[[ProfileCurve], float]) -> float:
+        """Begins with the data set likely to leak most; most others then need no search."""
+
+        def likely(curve: ProfileCurve) -> tuple[float, float]:
+            if (start := curve.start(delta)) is not None:
+                return start.x, 0.0
+            middle = 0.5 * min(curve.top, curve.far)  # where a search without a start begins
+            return middle, curve.enclose(middle, QUICK).lower
+
         best = 0.0
-        for curve in self.curves:
-            if curve.enclose(best, QUICK).upper > delta:
-                best = max(best, curve.epsilon(delta))
+        ways = [way for curve in self.curves for way in curve.one_way()]
+        for way in sorted(ways, key=likely, reverse=True):
+            if best == 0.0 or way.enclose(best, QUICK).upper > delta:
+                best = max(best, epsilon(way))
         return best
 
     def renyi(self, order: float) -> float:
@@ -111,6 +128,8 @@ class WorstDataset(Curve):
         return min(curve.tradeoff(alpha) for curve in self.curves)
 
     def sketched(self, quantity: str, at: Sequence[float]) -> list[float]:
+        if quantity == "epsilon":
+            return [self._largest(delta, partial(_sketched, delta)) for delta in at]
         values = [curve.sketched(quantity, at) for curve in self.curves]
         most = min if quantity == "tradeoff" else max
         return [most(column) for column in zip(*values, strict=True)]

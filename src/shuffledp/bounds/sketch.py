@@ -42,8 +42,11 @@ def _tightest(
             curves.append(each.curve(randomizer, n))
         except (RegimeError, ConversionError) as error:
             reasons.append(error)
-    for curve in _useful(curves, least != (quantity == "tradeoff")):
+    one = quantity == "epsilon" and len(at) == 1
+    for curve in curves if one else _useful(curves, least != (quantity == "tradeoff")):
         try:
+            if one and rows and least and curve.sketched("delta", rows[0])[0] > at[0]:
+                continue  # needs a larger epsilon
             rows.append(curve.sketched(quantity, at))
         except (RegimeError, ConversionError) as error:
             reasons.append(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -16,10 +16,12 @@ from shuffledp.errors import ConversionError
 from shuffledp.labels import Direction
 from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.enclosure import COARSE, FINE, QUICK, SEARCH, Enclosure
-from shuffledp.numerics.search import Guess, Start, invert_decreasing
+from shuffledp.numerics.search import SETTLED, Guess, Start, invert_decreasing
 
 _SKETCHED = 1e-6
 """Where delta ends in a picture of a trade-off function."""
+_CLOSE = 1e-2
+"""How close to its delta an epsilon must be in a picture."""
 _STEEPEST = 1e3
 """Stands for an infinite slope: there only what one law alone can produce is left."""
 
@@ -65,6 +67,12 @@ class ProfileCurve(Curve):
             return forward, forward
         return forward, _ends([self.reverse(x, COARSE) for x in epsilons])
 
+    def one_way(self) -> list[ProfileCurve]:
+        """Each direction alone: enough where only the larger one counts."""
+        if self.reverse is None:
+            return [self]
+        return [replace(self, forward=f, reverse=None) for f in (self.forward, self.reverse)]
+
     def _end(self, value: Enclosure) -> float:
         return value.upper if self.direction is Direction.UPPER else value.lower
 
@@ -98,6 +106,7 @@ class ProfileCurve(Curve):
             self.start(delta),
             lower_only=lower,
             upper_only=one_sided and not lower,
+            settled=_CLOSE if width >= QUICK else SETTLED,
         )
         if endless and found.upper >= end and self.enclose(end, width).upper > delta:
             raise ConversionError(f"No epsilon up to {self.far:g} reaches delta = {delta:g}.")

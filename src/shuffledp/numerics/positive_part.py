@@ -118,20 +118,31 @@ class _Part:
 
     def log_mgf(self, theta: float) -> tuple[float, float]:
         """log E[e^(theta V)] and a bound on its error; accurate near 0, where n multiplies it."""
-        x = theta * self.v
-        tilted = self.w * np.exp(x)
+        (value,), (error,) = self._log_mgfs(np.array([theta]), exact=True)
+        return float(value), float(error)
+
+    def log_mgfs(self, thetas: Array) -> tuple[Array, Array]:
+        """The same at several places, cheaper and less accurate."""
+        rows = max(_BLOCK // self.v.size, 1)
+        parts = [thetas[i : i + rows] for i in range(0, thetas.size, rows)]
+        values, errors = zip(*(self._log_mgfs(part, exact=False) for part in parts), strict=True)
+        return np.concatenate(values), np.concatenate(errors)
+
+    def _log_mgfs(self, thetas: Array, exact: bool) -> tuple[Array, Array]:
+        x = np.multiply.outer(thetas, self.v)
         moved = self.w * np.expm1(x)
-        drift = math.fsum([*moved.tolist(), -self.lost])
-        bend = 3 * _U * float(np.abs(x) @ tilted)  # the rounding of x
-        if drift > -0.5:
-            value = math.log1p(drift)
-            slack = (self.rho + 12 * _U) * (float(np.abs(moved).sum()) + self.lost) + bend
-            slack /= 1 + drift
+        tilted = self.w * np.exp(x)
+        if exact:
+            drift = np.array([math.fsum([*row, -self.lost]) for row in moved.tolist()])
         else:
-            total = math.fsum(tilted.tolist())
-            value = math.log(total)
-            slack = self.rho + 12 * _U + bend / total
-        return value, 1.01 * slack + 16 * _U * abs(value)
+            drift = moved.sum(axis=1) - self.lost
+        near = drift > -0.5  # else the total itself is the accurate one
+        rounding = self.rho + 12 * _U + np.where(near & exact, 0.0, (self.v.size + 1) * _U)
+        total = np.where(near, 1 + drift, tilted.sum(axis=1))
+        value = np.where(near, np.log1p(np.maximum(drift, -0.5)), np.log(total))
+        size = np.where(near, np.abs(moved).sum(axis=1) + self.lost, total)
+        slack = rounding * size + 3 * _U * np.einsum("ij,ij->i", np.abs(x), tilted)  # rounding of x
+        return value, 1.01 * slack / total + 16 * _U * np.abs(value)
 
 
 def _ldexp(x: float, exponent: int, towards: float) -> float:
@@ -171,14 +182,12 @@ def _peel_jumps(part: _Part, n: int, width: float) -> tuple[_Part, Enclosure]:
     log_deficit = -math.inf
     if v[0] < 0 and n > 1:
         grid = np.geomspace(1 / n, _MAX_EXPONENT / max(-float(v[0]), 1e-100), 48)
-        offsets = []
-        for lam in grid.tolist():
-            value, error = part.log_mgf(-lam)
-            offset = (n - 1) * (value + error) - math.log(lam) - 1
-            offsets.append([offset + 16 * _U * abs(offset)])
+        values, errors = part.log_mgfs(-grid)
+        offsets = (n - 1) * (values + errors) - np.log(grid) - 1
+        offsets += 16 * _U * np.abs(offsets)
         candidates = v[:first][v[:first] > 0]
         reach = np.multiply.outer(grid * (1 - 16 * _U), candidates)
-        deficits = np.min(np.array(offsets) - reach, axis=0)
+        deficits = np.min(offsets[:, None] - reach, axis=0)
         good = np.flatnonzero(deficits <= np.log(candidates) + math.log(1e-3 * width))
         if good.size:
             log_deficit = float(deficits[good[0]])
@@ -210,6 +219,8 @@ def _remainder(tilted: _Tilted, width: float, known: float) -> Enclosure:
     if part.v.size <= 100 and n < 2**31:
         multisets = math.comb(n + part.v.size - 1, n) if min(n, part.v.size) <= 20 else math.inf
         for depth in _BOX_DEPTHS:
+            if min(tilted.least_box(depth), multisets) * part.v.size > most:
+                continue
             box = tilted.count_ranges(depth)
             size = math.prod(sorted(high - low + 1 for low, high in box)[:-1])
             if min(size, multisets) * part.v.size <= most:
@@ -318,7 +329,7 @@ class _Tilted:
         v = part.v
         # Roughly the theta that minimises M(theta)^n / theta^2; any theta > 0 is valid.
         low, high = math.log(0.5 / n), math.log(_MAX_EXPONENT / float(v[-1]))
-        for _ in range(40):
+        while high - low > 0.02:
             middle = (low + high) / 2
             q = part.w * np.exp(math.exp(middle) * v)
             if n * math.exp(middle) * float(v @ q) > 2 * float(q.sum()):
@@ -337,6 +348,12 @@ class _Tilted:
         relative = (6 * v.size + 200 + 4 * abs(self.log_m)) * _U + part.rho + self.log_m_error
         each = relative + 12 * _U * (np.abs(self.theta * v) + np.abs(log_w))
         self.slope = 1.01 * float((self.p * each) @ np.abs(v))
+
+    def least_box(self, depth: float) -> float:
+        """About what the product of the ranges below, without the longest, is at least."""
+        mean = self.n * self.p
+        below = np.log1p(np.minimum(mean, np.sqrt(2 * depth * mean)))
+        return math.exp(min(float(below.sum() - below.max()), 700.0)) * (1 - 1e-3)
 
     def count_ranges(self, depth: float) -> list[tuple[int, int]]:
         """For each value, a range its count leaves with probability < 2 e^-depth."""
@@ -363,15 +380,16 @@ class _Tilted:
             left = max(log_mass + math.log(4 * left) - log_target, 4.0) / theta
         # k <= -1: e^(theta |k| P) E(S - |k|P)+, none beyond the range of S, else Chernoff.
         right, best_gap, best_log = 1.01 * n * float(part.v[-1]), math.inf, 0.0
-        for gap in (np.geomspace(0.1, 100, 31) / max(self.sd, 1e-3 / theta)).tolist():
-            lam = theta + gap
-            if lam * part.v[-1] > 1.1 * _MAX_EXPONENT:
-                break
-            value, error = part.log_mgf(lam)
-            log_bound = n * (value + error - self.log_m + self.log_m_error) - math.log(lam) - 1
-            length = max(log_bound - log_target + 1, 1.0) / gap
-            if length < right:
-                right, best_gap, best_log = length, gap, log_bound
+        gaps = np.geomspace(0.1, 100, 16) / max(self.sd, 1e-3 / theta)
+        gaps = gaps[(theta + gaps) * part.v[-1] <= 1.1 * _MAX_EXPONENT]
+        if gaps.size:
+            values, errors = part.log_mgfs(theta + gaps)
+            log_bounds = n * (values + errors - self.log_m + self.log_m_error)
+            log_bounds -= np.log(theta + gaps) + 1
+            lengths = np.maximum(log_bounds - log_target + 1, 1.0) / gaps
+            best = int(np.argmin(lengths))
+            if lengths[best] < right:
+                right, best_gap, best_log = (float(a[best]) for a in (lengths, gaps, log_bounds))
         period = max(left, right)
         q, r = math.exp(-theta * period), math.exp(-best_gap * period)
         alias = q / (1 - q) / (math.e * theta)

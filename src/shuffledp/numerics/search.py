@@ -24,8 +24,8 @@ Guess = Callable[[float], Start | None]
 
 _FLOOR, _HUGE = -745.0, 1e300
 _QUICK_TOLERANCE, _STEPS = 1e-3, 60
-_SETTLED, _MARGIN, _TRIES = 1e-7, 1e-3, 6
-"""How close to the target is close enough, how far beyond it to aim, how often."""
+SETTLED, _MARGIN, _TRIES = 1e-7, 1e-3, 6
+"""How close to the target is always close enough, how far beyond it to aim, how often."""
 _NEAR = 2.0
 _FAR_BELOW = -30.0
 _WIDE = 1e-4
@@ -40,12 +40,14 @@ def invert_decreasing(
     start: Start | None = None,
     lower_only: bool = False,
     upper_only: bool = False,
+    settled: float = SETTLED,
 ) -> Enclosure:
     """Enclose the smallest x in [0, top] with f(x) <= target, f decreasing and f(top) <= target.
 
     ``quick`` steers the search and may be wide; only ``exact`` certifies: at the returned upper
     end f <= target, at the lower end f >= target (or the end is 0). ``lower_only`` leaves the
-    upper end at ``top``, ``upper_only`` the lower end at 0.
+    upper end at ``top``, ``upper_only`` the lower end at 0. A share of ``settled`` of the target, or
+    of the root if that says more, is close enough.
     """
     goal = math.log(target)
     quick, exact = cache(quick), cache(exact)
@@ -59,28 +61,38 @@ def invert_decreasing(
             return Enclosure(0.0, top if lower_only else 0.0)
         if miss >= 0.0:
             half = _offset(quick(0.5 * top), goal)[0]
-        x = near.x if near is not None else _halved(quick, goal, 0.5 * top)
+        if half <= 0.0:
+            x = near.x if near is not None else _halved(quick, goal, 0.5 * top)
     if half > 0.0:  # the root is near the top: search over v = -ln(top - x), where ln f is straight
 
         def at(v: float) -> float:
             return top - math.exp(-v)
 
         low, high, end = -math.log(top), 745.0, math.inf
-        x = low + math.log(2.0) + half
+        slope = min((half - _offset(quick(0.0), goal)[0]) / math.log(2.0), -1.0)
+        begin = low + math.log(2.0)
+        x = begin - half / slope
     else:
 
         def at(v: float) -> float:
             return v
 
-        low, high, end = 0.0, top, top
-    v, slope = _secant(lambda v: quick(at(v)), goal, low, high, x, slope)
+        low, high, end, begin = 0.0, top, top, 0.0
+    near_enough = max(_QUICK_TOLERANCE, settled)
+    v, slope = _secant(lambda v: quick(at(v)), goal, begin, high, x, slope, near_enough)
+    if half <= 0.0:
+        settled = max(settled * min(abs(slope * v), 1.0), SETTLED)
     lower, upper = 0.0, top
     if not upper_only:
-        v = _certified(lambda v: _log_ratio(exact(at(v)).lower, target), v, slope, -1.0, high, low)
+        v = _certified(
+            lambda v: _log_ratio(exact(at(v)).lower, target), v, slope, -1.0, high, low, settled
+        )
         lower = max(at(v), 0.0) if v > low else 0.0
     if lower_only:
         return Enclosure(lower, top)
-    v = _certified(lambda v: -_log_ratio(exact(at(v)).upper, target), v, slope, 1.0, low, end)
+    v = _certified(
+        lambda v: -_log_ratio(exact(at(v)).upper, target), v, slope, 1.0, low, end, settled
+    )
     upper = at(v) if math.isfinite(v) else top
     return _bisected(exact, target, lower, upper) if half > 0.0 else Enclosure(lower, upper)
 
@@ -92,7 +104,13 @@ def _log_ratio(value: float, target: float) -> float:
 
 
 def _certified(
-    beyond: Callable[[float], float], x: float, slope: float, side: float, begin: float, end: float
+    beyond: Callable[[float], float],
+    x: float,
+    slope: float,
+    side: float,
+    begin: float,
+    end: float,
+    settled: float,
 ) -> float:
     """A point from ``begin`` to ``end`` where ``beyond``, rising that way, is hardly above 0.
 
@@ -103,13 +121,13 @@ def _certified(
         y = beyond(x)
         if y >= 0.0 and side * (found - x) > 0.0:
             found = x
-        if 0.0 <= y <= _SETTLED:
+        if 0.0 <= y <= settled:
             break
-        if last is not None and abs(y - last[1]) > 10.0 * _SETTLED:
+        if last is not None and abs(y - last[1]) > 10.0 * settled:
             rise = side * (y - last[1]) / (x - last[0])
             steep = rise if rise > 0.0 else steep
         last = x, y
-        x += side * (0.5 * _SETTLED + _MARGIN * abs(y) - y) / steep
+        x += side * (0.5 * settled + _MARGIN * abs(y) - y) / steep
         if side * (x - begin) <= 0.0:
             x = 0.5 * (last[0] + begin)
         if side * (end - x) <= 0.0 or x == last[0]:
@@ -169,7 +187,13 @@ def _offset(value: Enclosure, goal: float) -> tuple[float, float]:
 
 
 def _secant(
-    f: Function, goal: float, low: float, high: float, x: float, slope: float | None
+    f: Function,
+    goal: float,
+    low: float,
+    high: float,
+    x: float,
+    slope: float | None,
+    near_enough: float,
 ) -> tuple[float, float]:
     """Approximate root of ln f = goal, one step beyond the last evaluation, and the slope of ln f."""
     previous: tuple[float, float] | None = None
@@ -184,7 +208,7 @@ def _secant(
             slope = rise if rise < 0.0 else slope
         previous = x, y
         x = _next_point(x, y, slope, low, high)
-        if x == previous[0] or (slope is not None and abs(y) <= max(spread, _QUICK_TOLERANCE)):
+        if x == previous[0] or (slope is not None and abs(y) <= max(spread, near_enough)):
             break
     return x, slope or -1.0
 

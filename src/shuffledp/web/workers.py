@@ -6,13 +6,16 @@ import asyncio
 import contextlib
 import heapq
 import itertools
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
+
+from shuffledp.errors import ConversionError, ParameterError, RegimeError, ShuffleDPError
 
 _MEMORY = 2 * 1024**3
 _LOOK = 0.25
@@ -36,10 +39,8 @@ class Refused(Exception):
 
 def _serve(pipe: Connection) -> None:
     """In the worker: take jobs, send answers."""
-    import json
     import signal
 
-    from shuffledp.errors import ConversionError, ParameterError, RegimeError, ShuffleDPError
     from shuffledp.web.answers import JOBS
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends its workers itself
@@ -47,28 +48,26 @@ def _serve(pipe: Connection) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    pipe.send("ready")
-    while True:
-        try:
+    with contextlib.suppress(EOFError, OSError):  # the server has ended
+        pipe.send("ready")
+        while True:
             job, given = pipe.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            answer: object = json.dumps(JOBS[job](given), allow_nan=False).encode()
-        except ParameterError as error:
-            answer = Refused(422, "parameter", str(error), error.parameter)
-        except (RegimeError, ConversionError) as error:
-            answer = Refused(422, "no answer here", str(error))
-        except ShuffleDPError as error:
-            answer = Refused(422, "refused", str(error))
-        except MemoryError:
-            answer = Refused(422, "too large", "This question needs too much memory.")
-        except Exception as error:
-            answer = Refused(500, "bug", f"{type(error).__name__}: {error}")
-        try:
-            pipe.send(answer)
-        except OSError:
-            return
+            pipe.send(_answer(JOBS[job], given))
+
+
+def _answer(job: Callable[[Mapping[str, Any]], object], given: Mapping[str, Any]) -> object:
+    try:
+        return json.dumps(job(given), allow_nan=False).encode()
+    except ParameterError as error:
+        return Refused(422, "parameter", str(error), error.parameter)
+    except (RegimeError, ConversionError) as error:
+        return Refused(422, "no answer here", str(error))
+    except ShuffleDPError as error:
+        return Refused(422, "refused", str(error))
+    except MemoryError:
+        return Refused(422, "too large", "This question needs too much memory.")
+    except Exception as error:
+        return Refused(500, "bug", f"{type(error).__name__}: {error}")
 
 
 class _Worker:
