@@ -85,7 +85,7 @@ def chen_figure_4_first() -> Result:
     """Train accuracy over eps0, 300 blocks."""
     name = "chen-2024-m300"
     rows = [
-        _row("none", "no noise", _trained(name, "perceptron-100", eps0=None, clip=1e9)),
+        _row("none", "no noise", _trained(name, "perceptron-100", scale=2.0, eps0=None, clip=1e9)),
         *(
             _row(eps0, unit, _trained(name, eps0=eps0, unit=unit))
             for unit in ("sample", "client")
@@ -102,7 +102,8 @@ def chen_figure_4_first() -> Result:
             " that are eps0-LDP, which the printed noise does not make them (unit sample), so it is no guarantee.",
             "unit client has the noise that makes Theorem 3's premise true; epsilon then protects all 200"
             " samples of a client.",
-            "Network: 60 components, one hidden layer of 16 (100 without noise), which the paper does not state.",
+            "Network: 60 components, one hidden layer of 16, which the paper does not state;"
+            " without noise 100, and inputs twice as large.",
         ],
     )
 
