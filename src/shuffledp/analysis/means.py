@@ -209,7 +209,7 @@ class Means:
         """
         if np.any(self.sums[0] < 2):
             raise ParameterError(
-                "reports", "at least two of each coordinate", int(self.sums[0].min())
+                "users", "at least two for each coordinate", int(self.sums[0].min())
             )
         number, (values, squares, noise) = self.sums[0], self.sums[1:] / self.sums[0]
         decoder = self.decoder

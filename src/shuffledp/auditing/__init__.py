@@ -1,6 +1,6 @@
 """Attacking what runs, to see whether it keeps what is claimed."""
 
 from shuffledp.auditing.attack import Release, pipeline
-from shuffledp.auditing.audit import Audit, audit
+from shuffledp.auditing.audit import Audit, all_trials, audit
 
-__all__ = ["Audit", "Release", "audit", "pipeline"]
+__all__ = ["Audit", "Release", "all_trials", "audit", "pipeline"]

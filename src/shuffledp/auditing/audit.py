@@ -98,9 +98,9 @@ def audit(
     attack = Attack(machine, n)
     release = pipeline(machine, stream) if release is None else release
     counts = attack.scores(release, trials, advance=advance)
-    few = min(trials, _ORDERED_TRIALS)
-    place = attack.place(release, max(1, few // 4), advance)
-    alone = attack.scores(release, few, place=place, advance=advance)
+    choosing, placed = _ordered(trials)
+    place = attack.place(release, choosing, advance)
+    alone = attack.scores(release, placed, place=place, advance=advance)
     build = _family_of(machine.randomizer)
     family = None
     if build is not None:
@@ -117,6 +117,17 @@ def audit(
         family,
         stream.simulated,
     )
+
+
+def _ordered(trials: int) -> tuple[int, int]:
+    """Trials to choose a place, and to attack it."""
+    few = min(trials, _ORDERED_TRIALS)
+    return max(1, few // 4), few
+
+
+def all_trials(trials: int) -> int:
+    """How many an audit runs in all, of the counts and of a place, in both worlds."""
+    return 2 * (trials + sum(_ordered(trials)))
 
 
 def _limits(scores: Scores, threshold: float) -> tuple[float, float]:

@@ -32,10 +32,11 @@ def audit(
 
     Exit code 1 if the claim is refuted.
     """
+    from shuffledp.auditing import all_trials
     from shuffledp.auditing import audit as attack
 
     asked = randomizer(**mechanism)
-    with bar("attacking", 2 * int(trials)) as advance:
+    with bar("attacking", all_trials(int(trials))) as advance:
         found = attack(
             asked, n, delta=delta, trials=int(trials), stream=stream(simulation), advance=advance
         )

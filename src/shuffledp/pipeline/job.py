@@ -246,7 +246,9 @@ def present(column: Any, first_row: int) -> None:
     """No value is missing."""
     if column.null_count:
         row = first_row + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        raise ParameterError("data", f"without missing values (row {row + 1})", "null")
+        raise ParameterError(
+            "data", f"without missing values (row {row + 1}); quoted, NA and null are text", "null"
+        )
 
 
 def texts(column: Any, first_row: int) -> Any:
