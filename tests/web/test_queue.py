@@ -9,7 +9,7 @@ import pytest
 from shuffledp.web.api import _Answers
 from shuffledp.web.workers import Refused, Workers
 
-LONG = {"mechanism": "laplace", "eps0": 4.0, "n": 10, "order": 4.0}
+LONG = {"mechanism": "laplace", "eps0": 8.0, "n": 100, "order": 40.0}
 
 
 class Slow:
