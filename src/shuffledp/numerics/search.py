@@ -23,8 +23,8 @@ Guess = Callable[[float], Start | None]
 """target -> where to begin."""
 
 _FLOOR, _HUGE = -745.0, 1e300
-_QUICK_TOLERANCE, _STEPS = 1e-3, 60
-SETTLED, _MARGIN, _TRIES = 1e-7, 1e-3, 6
+_QUICK_TOLERANCE, _STEPS, _SLOW = 1e-3, 60, 3
+SETTLED, _MARGIN, _TRIES = 1e-6, 1e-3, 6
 """How close to the target is always close enough, how far beyond it to aim, how often."""
 _NEAR = 2.0
 _FAR_BELOW = -30.0
@@ -197,17 +197,25 @@ def _secant(
 ) -> tuple[float, float]:
     """Approximate root of ln f = goal, one step beyond the last evaluation, and the slope of ln f."""
     previous: tuple[float, float] | None = None
+    left = right = False
+    length, slow = math.inf, 0
     for _ in range(_STEPS):
         y, spread = _offset(f(x), goal)
         if y > 0.0:
-            low = max(low, x)
+            low, left = max(low, x), True
         else:
-            high = min(high, x)
+            high, right = min(high, x), True
+        if left and right:
+            slow = slow + 1 if high - low > 0.5 * length else 0
+            length = high - low
         if previous is not None and previous[0] != x:
             rise = (y - previous[1]) / (x - previous[0])
             slope = rise if rise < 0.0 else slope
         previous = x, y
-        x = _next_point(x, y, slope, low, high)
+        if slow < _SLOW:
+            x = _next_point(x, y, slope, low, high)
+        else:
+            x, slow = 0.5 * (low + high), 0
         if x == previous[0] or (slope is not None and abs(y) <= max(spread, near_enough)):
             break
     return x, slope or -1.0

@@ -94,7 +94,7 @@ class Shuffled:
         guarantees, witnesses = self.candidates()
         guaranteed = self._best(guarantees, quantity, value)
         if quantity == "epsilon":  # begin with the data set likely to leak most
-            witnesses = sorted(witnesses, key=lambda w: -self._guess(w, value))
+            witnesses = sorted(witnesses, key=lambda w: -self._guess(w, value, guaranteed.value))
         leaked = self._best(witnesses, quantity, value)
         ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
         return Interval(quantity, *ends)
@@ -183,13 +183,20 @@ class Shuffled:
         curve = candidate.curve(self.randomizer, self.crowd)
         return isinstance(curve, ProfileCurve) and curve.enclose(found.value, QUICK).upper <= delta
 
-    def _guess(self, candidate: Bound, delta: float) -> float:
-        """About epsilon(delta), 0 where nobody knows without work."""
+    def _guess(self, candidate: Bound, delta: float, most: float) -> float:
+        """About epsilon(delta), at most this; 0 where nobody knows without work.
+
+        Where shuffling helps little no limit theorem does: what is left of delta at ``most`` tells.
+        """
         try:
             curve = candidate.curve(self.randomizer, self.crowd)
         except RegimeError:
             return 0.0
-        start = curve.start(delta) if isinstance(curve, ProfileCurve) else None
+        if not isinstance(curve, ProfileCurve):
+            return 0.0
+        if most > 0.5 * curve.top:
+            return most + curve.enclose(most, QUICK).lower
+        start = curve.start(delta)
         return 0.0 if start is None else start.x
 
 
