@@ -23,7 +23,7 @@ from shuffledp.numerics.search import Guess
 from shuffledp.randomizers import Randomizer, Scene
 from shuffledp.randomizers.outcomes import Outcomes
 
-_FINEST, _QUICKEST = 2e-4, 1e-2
+_FINEST, _QUICKEST, _NEARLY = 2e-4, 1e-2, 2e-2
 LawAt = Callable[[float], tuple[list[float], list[float]]]
 """e -> values and weights of V."""
 
@@ -91,6 +91,13 @@ def _sketched(delta: float, curve: ProfileCurve) -> float:
     return curve.sketched("epsilon", [delta])[0]
 
 
+def _leaks_more(curve: ProfileCurve, epsilon: float, delta: float) -> bool:
+    found = curve.enclose(epsilon, QUICK).upper
+    if abs(found - delta) < _NEARLY * delta:
+        found = curve.enclose(epsilon, SEARCH).upper
+    return found > delta
+
+
 class WorstDataset(Curve):
     """The data set that leaks most, for each question anew."""
 
@@ -117,7 +124,7 @@ class WorstDataset(Curve):
         best = 0.0
         ways = [way for curve in self.curves for way in curve.one_way()]
         for way in sorted(ways, key=likely, reverse=True):
-            if best == 0.0 or way.enclose(best, QUICK).upper > delta:
+            if best == 0.0 or _leaks_more(way, best, delta):
                 best = max(best, epsilon(way))
         return best
 
