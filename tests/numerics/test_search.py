@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shuffledp import LDP
 from shuffledp.bounds import get_bound
 from shuffledp.numerics.enclosure import Enclosure
-from shuffledp.numerics.search import invert_decreasing
+from shuffledp.numerics.search import Start, invert_decreasing
 
 
 @settings(max_examples=300)
@@ -85,3 +85,44 @@ def test_the_smallest_delta_there_is(n: int) -> None:
     for bound in ("stronger-clones", "dataset-2rr", "dataset-3rr"):
         found = get_bound(bound).curve(LDP(1.0), n).enclose_epsilon(5e-324)
         assert 0.0 <= found.lower <= found.upper <= 1.0
+
+
+@settings(max_examples=500)
+@given(
+    st.floats(0.01, 100.0),
+    st.one_of(st.just(1.0), st.floats(0.05, 1.0), st.floats(1e-6, 0.1).map(lambda x: 1.0 - x)),
+    st.sampled_from([0.2, 1.0, 2.0, 5.0, 20.0]),
+    st.floats(0.0, 50.0),
+    st.one_of(st.floats(-200.0, -0.05), st.floats(-8.0, -0.05)),
+    st.sampled_from([0.0, 1e-4]),
+    st.one_of(st.none(), st.floats(0.0, 0.5)),
+    st.booleans(),
+)
+def test_finds_the_root_of_what_vanishes_before_the_top(
+    top: float,
+    share: float,
+    power: float,
+    rate: float,
+    log_target: float,
+    width: float,
+    begin: float | None,
+    lower_only: bool,
+) -> None:
+    end, target = share * top, 10.0**log_target
+
+    def value(x: float) -> float:
+        return (1.0 - x / end) ** power * math.exp(-rate * x / top) if x < end else 0.0
+
+    def f(x: float) -> Enclosure:
+        return Enclosure(value(x) * (1.0 - width), value(x))
+
+    low, high = 0.0, end
+    while (middle := 0.5 * (low + high)) not in (low, high):
+        low, high = (middle, high) if value(middle) > target else (low, middle)
+    start = None if begin is None else Start(begin * top, -1.0 / top)
+    found = invert_decreasing(f, f, target, top, start, lower_only=lower_only)
+    assert found.lower == 0.0 or f(found.lower).lower >= target
+    assert abs(found.lower - low) <= 1e-3 * max(low, 1e-9)
+    if not lower_only:
+        assert found.upper == top or f(found.upper).upper <= target
+        assert abs(found.upper - low) <= 1e-3 * max(low, 1e-9)

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -297,3 +298,21 @@ def test_more_values_never_cost_privacy(k: int) -> None:
 
 def test_gaussian_is_not_pure() -> None:
     assert Gaussian(sigma=1.0).eps0 == math.inf
+
+
+def test_the_local_budget_of_nearly_equal_laws_is_never_below_the_truth() -> None:
+    """In 200 bits: a ratio near 1 loses its digits in a difference of logarithms."""
+    chance = np.random.default_rng(1)
+    with mpmath.workprec(200):
+        for _ in range(500):
+            flip = float(chance.uniform(0.01, 0.9))
+            keep = flip + (1.0 - flip) * 10.0 ** float(chance.uniform(-14.0, -0.1))
+            kept, flipped = mpmath.mpf(keep), mpmath.mpf(flip)
+            truth = mpmath.log(kept * (1 - flipped) / (flipped * (1 - kept)))
+            assert truth <= UnaryEncoding(3, keep, flip).eps0 <= truth * (1 + 1e-13)
+            first = chance.dirichlet(np.ones(3))
+            second = first * (1.0 + 1e-6 * chance.normal(size=3))
+            channel = Channel([first, second / second.sum()])
+            ratios = [mpmath.mpf(float(a)) / mpmath.mpf(float(b)) for a, b in channel.matrix.T]
+            truth = max(abs(mpmath.log(ratio)) for ratio in ratios)
+            assert truth <= channel.eps0 <= truth * (1 + 1e-13)

@@ -22,8 +22,8 @@ class Start(NamedTuple):
 Guess = Callable[[float], Start | None]
 """target -> where to begin."""
 
-_FLOOR, _HUGE = -745.0, 1e300
-_QUICK_TOLERANCE, _STEPS, _SLOW = 1e-3, 60, 3
+_FLOOR, _HUGE, _FURTHEST = -745.0, 1e300, 745.0
+_QUICK_TOLERANCE, _STEPS, _SLOW, _HALVINGS = 1e-3, 60, 3, 40
 SETTLED, _MARGIN, _TRIES = 1e-6, 1e-3, 6
 """How close to the target is always close enough, how far beyond it to aim, how often."""
 _NEAR = 2.0
@@ -68,7 +68,7 @@ def invert_decreasing(
         def at(v: float) -> float:
             return top - math.exp(-v)
 
-        low, high, end = -math.log(top), 745.0, math.inf
+        low, high, end = -math.log(top), _FURTHEST, math.inf
         slope = min((half - _offset(quick(0.0), goal)[0]) / math.log(2.0), -1.0)
         begin = low + math.log(2.0)
         x = begin - half / slope
@@ -116,11 +116,14 @@ def _certified(
 
     ``slope`` is that of ln f near x: each step aims a little beyond the root. ``end`` is known to be fine.
     """
-    steep, found, last = abs(slope), end, None
+    steep, last = abs(slope), None
+    good, rest, bad = end, math.inf, None
     for _ in range(_TRIES):
         y = beyond(x)
-        if y >= 0.0 and side * (found - x) > 0.0:
-            found = x
+        if y >= 0.0 and side * (good - x) > 0.0:
+            good, rest = x, y
+        elif y < 0.0 and (bad is None or side * (x - bad) > 0.0):
+            bad = x
         if 0.0 <= y <= settled:
             break
         if last is not None and abs(y - last[1]) > 10.0 * settled:
@@ -132,9 +135,25 @@ def _certified(
             x = 0.5 * (last[0] + begin)
         if side * (end - x) <= 0.0 or x == last[0]:
             break
-    if found != end or last is None:
-        return found
-    return _push(lambda x: beyond(x) >= 0.0, last[0], side * abs(last[1]) / steep, end)
+    if bad is None or rest <= max(settled, _QUICK_TOLERANCE):
+        return good
+    return _between(lambda x: beyond(x) >= 0.0, bad, good)
+
+
+def _between(ok: Callable[[float], bool], bad: float, good: float) -> float:
+    """A point where ``ok`` holds, near one where it does not: there f drops, or nothing steered well."""
+    step = 1.0
+    while math.isinf(good) and bad + step < _FURTHEST:
+        if ok(bad + step):
+            good = bad + step
+        else:
+            bad, step = bad + step, 2.0 * step
+    for _ in range(_HALVINGS):
+        if math.isinf(good) or abs(good - bad) <= _WIDE * abs(good):
+            break
+        middle = 0.5 * (bad + good)
+        good, bad = (middle, bad) if ok(middle) else (good, middle)
+    return good
 
 
 def _bisected(f: Function, target: float, lower: float, upper: float) -> Enclosure:
@@ -211,12 +230,14 @@ def _secant(
         if previous is not None and previous[0] != x:
             rise = (y - previous[1]) / (x - previous[0])
             slope = rise if rise < 0.0 else slope
+        if slope is not None and abs(y) <= max(spread, near_enough):
+            return min(max(x - y / slope, low), high), slope
         previous = x, y
         if slow < _SLOW:
             x = _next_point(x, y, slope, low, high)
         else:
             x, slow = 0.5 * (low + high), 0
-        if x == previous[0] or (slope is not None and abs(y) <= max(spread, near_enough)):
+        if x == previous[0]:
             break
     return x, slope or -1.0
 
@@ -231,15 +252,3 @@ def _next_point(x: float, y: float, slope: float | None, low: float, high: float
     if low < new < high:
         return new
     return math.sqrt(low * high) if low > 0.0 and high > 8.0 * low else 0.5 * (low + high)
-
-
-def _push(ok: Callable[[float], bool], x: float, step: float, end: float) -> float:
-    """Walk from x by growing steps until ``ok`` holds; ``end`` is known to be fine."""
-    for _ in range(60):
-        y = x + step
-        if (step < 0.0 and y <= end) or (step > 0.0 and y >= end):
-            return end
-        if ok(y):
-            return y
-        step *= 2.0
-    return end

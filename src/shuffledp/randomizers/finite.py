@@ -336,8 +336,10 @@ class UnaryEncoding(Randomizer):
     @property
     def eps0(self) -> float:  # type: ignore[override]
         assert self.lose is not None
-        ratio = self.keep / self.flip * ((1.0 - self.flip) / self.lose)
-        return math.log(ratio) * (1.0 + 8.0 * U)
+        excess = (self.keep - self.flip) / self.flip / self.lose  # keep (1-flip) / (flip lose) - 1
+        if math.isinf(excess):
+            return (-math.log(self.flip) - math.log(self.lose)) * (1.0 + 8.0 * U)
+        return math.log1p(excess) * (1.0 + 32.0 * U)
 
     def __str__(self) -> str:
         return f"{self.name} of {self.k} values, eps0 = {self.eps0:g}"
@@ -435,8 +437,11 @@ class Channel(Randomizer):
         low, high = self.matrix.min(axis=0), self.matrix.max(axis=0)
         if np.any((low == 0.0) & (high > 0.0)):
             return math.inf
-        used = high > 0.0
-        return float((np.log(high[used]) - np.log(low[used])).max(initial=0.0)) * (1.0 + 64.0 * U)
+        low, high = low[high > 0.0], high[high > 0.0]
+        with np.errstate(over="ignore"):
+            excess = (high - low) / low  # the ratio without 1, to full precision
+        logs = np.where(np.isinf(excess), np.log(high) - np.log(low), np.log1p(excess))
+        return float(logs.max(initial=0.0)) * (1.0 + 64.0 * U)
 
     def _pairs(self) -> list[tuple[int, int]]:
         inputs = len(self.matrix)
