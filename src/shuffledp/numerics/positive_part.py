@@ -38,6 +38,8 @@ _COARSE = 1e-3
 _MAX_FREQUENCIES = 1 << 20
 _MAX_WORK = 600_000_000  # frequencies times atoms
 _BOX_DEPTHS = (700.0, 70.0)  # count ranges tried: outside, probability e^-depth is charged
+_FEW = 32  # sums of so few rarely blur: there a shallow box, often of rare values, is tried too
+_SHALLOW = 36.0
 _MAX_ROUNDS = 6
 _BLOCK = 1 << 16
 _NORMAL_AT_ZERO = 0.3989  # at most 1 / sqrt(2 pi)
@@ -215,10 +217,10 @@ def _remainder(tilted: _Tilted, width: float, known: float) -> Enclosure:
     if log_bound < _LOG_FLOOR:  # E S+ <= M(theta)^n / (e theta)
         return Enclosure(0.0, 0.0)
     found = Enclosure(0.0, math.inf)
-    most = _MAX_ENUMERATION if width < _COARSE else _QUICK_ENUMERATION
+    most = _MAX_ENUMERATION if width < _COARSE or n <= _FEW else _QUICK_ENUMERATION
     if part.v.size <= 100 and n < 2**31:
         multisets = math.comb(n + part.v.size - 1, n) if min(n, part.v.size) <= 20 else math.inf
-        for depth in _BOX_DEPTHS:
+        for depth in (*_BOX_DEPTHS, _SHALLOW) if n <= _FEW else _BOX_DEPTHS:
             if min(tilted.least_box(depth), multisets) * part.v.size > most:
                 continue
             box = tilted.count_ranges(depth)
