@@ -358,12 +358,26 @@ def test_reports_are_released_once_or_again_in_the_same_company(ledger: Ledger) 
             ledger.spend("users", DAILY, reports=company)
     with pytest.raises(LedgerError, match="another spend"):
         ledger.spend("users", Guarantee("0.1"), reports=["c"])
-    with pytest.raises(LedgerError, match="released by 'users'"):
+    with pytest.raises(LedgerError, match="released before, by 'users'"):
         ledger.spend("others", DAILY, reports=["c"])
-    with pytest.raises(ParameterError, match="reports"):
-        ledger.spend("users", DAILY, reports=[""])
+    for wrong in ([""], "batch", 5, None):
+        with pytest.raises(ParameterError, match="reports"):
+            ledger.spend("users", DAILY, reports=wrong)  # type: ignore[arg-type]
     assert [ledger.balance(name).spends for name in ("users", "others")] == [2, 0]
     assert ledger.spend("others", DAILY, reports=["late"]).number == 1  # nothing was half recorded
+
+
+def test_a_key_holds_for_the_same_reports_only(ledger: Ledger) -> None:
+    ledger.create("users", "2", "1e-6")
+    first = ledger.spend("users", DAILY, key="k", reports=["a"])
+    again = ledger.spend("users", DAILY, key="k", reports=["a"])
+    assert (again, first.repeated, again.repeated) == (first, False, True)
+    for other in (["b"], ["a", "b"], []):
+        with pytest.raises(LedgerError, match="'k' was used for other reports"):
+            ledger.spend("users", DAILY, key="k", reports=other)
+    assert [receipt.reports for receipt in ledger.history("users")] == [("a",)]
+    assert ledger.export()["cohorts"][0]["history"][0]["reports"] == ["a"]
+    assert ledger.spend("users", DAILY, reports=["b"]).number == 2
 
 
 def test_a_refused_spend_releases_no_reports(ledger: Ledger) -> None:

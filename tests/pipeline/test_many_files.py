@@ -140,7 +140,8 @@ def test_late_reports_do_not_join_others_that_were_released() -> None:
     _ok("ledger init users --epsilon 4 --delta 1e-6 --store book.db")
     paid = "--ledger book.db --cohort users"
     _ok(f"shuffle {FILES} --out mixed.csv {paid}")
-    _ok(f"shuffle {FILES} --out again.csv {paid}")  # the same reports tell nothing new
+    again = CliRunner().invoke(main, f"shuffle {FILES} --out again.csv {paid}".split())
+    assert "users #1, the same release again: nothing more is lost" in again.output
     _ok(f"encode 2.csv {ENCODE} --out late.csv")
     refused = CliRunner().invoke(main, f"shuffle {FILES} late.csv --out x.csv {paid}".split())
     assert refused.exit_code != 0

@@ -98,7 +98,11 @@ def booking(
         from shuffledp.ledger import Ledger
 
         receipt = Ledger.open(ledger).spend(cohort, what, label=label, reports=reports)
-        click.echo(f"ledger: {cohort} #{receipt.number}, lost in all {receipt.lost}", err=True)
+        number = f"ledger: {cohort} #{receipt.number}"
+        if receipt.repeated:
+            click.echo(f"{number}, the same release again: nothing more is lost", err=True)
+        else:
+            click.echo(f"{number}, lost in all {receipt.lost}", err=True)
 
     if cohort is not None and ledger is None:
         raise ParameterError("ledger", "given with --cohort", None)

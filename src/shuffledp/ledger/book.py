@@ -9,9 +9,9 @@ why. The receipt exists only once the record is on the disk.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -43,6 +43,10 @@ class Receipt:
     """All the cohort had lost once this was spent, as computed then."""
     recorded: str
     """When, in UTC."""
+    reports: tuple[str, ...] = ()
+    """Names of the batches of reports it released, if they were stated."""
+    repeated: bool = field(default=False, compare=False)
+    """Whether this call found it recorded: nothing was spent anew."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -55,6 +59,7 @@ class Receipt:
             "key": self.key,
             "lost": self.lost.to_dict(),
             "recorded": self.recorded,
+            "reports": list(self.reports),
         }
 
 
@@ -145,16 +150,16 @@ class Ledger:
         entry = Entry.of(what, rounds)
         label = _text("label", label, least=0)
         key = key if key is None else _text("key", key)
-        batches = sorted({_text("reports", name) for name in reports})
+        if isinstance(reports, str) or not isinstance(reports, Iterable):
+            raise ParameterError("reports", "a collection of names", reports)
+        batches = tuple(sorted({_text("reports", name) for name in reports}))
         with self._opened(write=True) as execute:
             total, slack, _ = _cohort(execute, cohort, self.store.row_lock)
             if key is not None:
-                for row in execute(tables.READ_SPENDS + tables.BY_KEY, cohort, key):
-                    return _same(_receipt(cohort, row), entry)
-            if (before := _released(execute, batches)) is not None:
-                if before.cohort != cohort:
-                    raise LedgerError(f"These reports were released by {before.cohort!r}.")
-                return _same(before, entry)
+                for before in _receipts(execute, cohort, tables.BY_KEY, key):
+                    return _same(before, entry, batches)
+            if (released := _released(execute, cohort, batches)) is not None:
+                return _same(released, entry, batches)
             lost = composed(_added(_entries(execute, cohort), entry), slack)
             if lost.epsilon > total:
                 raise BudgetExceededError(
@@ -172,7 +177,7 @@ class Ledger:
             )
             for name in batches:
                 execute(tables.ADD_RELEASE, name, cohort, number)
-        return Receipt(cohort, number, entry, label, key, lost, now)
+        return Receipt(cohort, number, entry, label, key, lost, now, batches)
 
     def balance(self, cohort: str) -> Balance:
         """What the cohort has lost so far, tightly composed."""
@@ -207,13 +212,14 @@ class Ledger:
         """Every spend of a cohort, in order."""
         with self._opened() as execute:
             _cohort(execute, cohort)
-            return _history(execute, cohort)
+            return _receipts(execute, cohort, version=_check_version(execute))
 
     def export(self) -> dict[str, Any]:
         """Everything at one moment, JSON-ready."""
         with self._opened() as execute:
+            version = _check_version(execute)
             found = [
-                (_balance(execute, name), _history(execute, name))
+                (_balance(execute, name), _receipts(execute, name, version=version))
                 for (name,) in execute(tables.READ_NAMES)
             ]
         return {
@@ -280,37 +286,51 @@ def _balance(execute: Execute, cohort: str) -> Callable[[], Balance]:
     return lambda: Balance(cohort, total, slack, composed(entries, slack), entries, spends, created)
 
 
-def _history(execute: Execute, cohort: str) -> list[Receipt]:
-    rows = execute(tables.READ_SPENDS + tables.IN_ORDER, cohort)
-    return [_receipt(cohort, row) for row in rows]
+def _receipts(
+    execute: Execute, cohort: str, where: str = "", *values: object, version: int = tables.VERSION
+) -> list[Receipt]:
+    """Those of a cohort, or some of them, in order; the first format knew of no reports."""
+    rows = execute(tables.READ_SPENDS + where + tables.IN_ORDER, cohort, *values)
+    reports: dict[int, list[str]] = {}
+    if rows and version > 1:
+        which = where if where == tables.BY_NUMBER else ""
+        only = tables.READ_RELEASES + which + tables.IN_NAME_ORDER
+        for number, name in execute(only, cohort, *(values if which else ())):
+            reports.setdefault(number, []).append(name)
+    found = []
+    for row in rows:
+        number, description, rounds, label, key, lost, theorem, adaptive, recorded = row
+        entry, loss = read(description, rounds), Loss(Decimal(lost), theorem, bool(adaptive))
+        names = tuple(reports.get(number, ()))
+        found.append(Receipt(cohort, number, entry, label, key, loss, recorded, names))
+    return found
 
 
-def _receipt(cohort: str, row: tuple[Any, ...]) -> Receipt:
-    number, description, rounds, label, key, lost, theorem, adaptive, recorded = row
-    entry, loss = read(description, rounds), Loss(Decimal(lost), theorem, bool(adaptive))
-    return Receipt(cohort, number, entry, label, key, loss, recorded)
-
-
-def _same(receipt: Receipt, entry: Entry) -> Receipt:
+def _same(receipt: Receipt, entry: Entry, batches: tuple[str, ...]) -> Receipt:
+    """The receipt, if this is what it was given for."""
     if (receipt.entry.text, receipt.entry.rounds) != (entry.text, entry.rounds):
         what = "These reports were" if receipt.key is None else f"The key {receipt.key!r} was"
         raise LedgerError(f"{what} used for another spend.")
-    return receipt
+    if receipt.reports != batches:
+        raise LedgerError(f"The key {receipt.key!r} was used for other reports.")
+    return replace(receipt, repeated=True)
 
 
-def _released(execute: Execute, batches: list[str]) -> Receipt | None:
+def _released(execute: Execute, cohort: str, batches: tuple[str, ...]) -> Receipt | None:
     """The spend that paid for exactly these reports; None if none of them was released."""
     found = [row for name in batches for row in execute(tables.READ_RELEASE, name)]
     if not found:
         return None
-    cohort, number = found[0]
-    released_with_it = execute(tables.COUNT_RELEASES, cohort, number)[0][0]
-    if not found.count(found[0]) == len(batches) == released_with_it:
+    payer, number = found[0]
+    if payer != cohort:
+        raise LedgerError(f"Some of these reports were released before, by {payer!r}.")
+    (before,) = _receipts(execute, cohort, tables.BY_NUMBER, number)
+    if before.reports != batches:
         raise LedgerError(
-            f"Some of these reports were released before ({cohort} #{number}), with other ones:"
-            " the difference would show what those sent. Nothing was recorded."
+            f"Some of these reports were released before ({cohort} #{number}), in other company:"
+            " the difference would show what the others sent. Nothing was recorded."
         )
-    return _receipt(cohort, execute(tables.READ_SPENDS + tables.BY_NUMBER, cohort, number)[0])
+    return before
 
 
 def _most(fits: Callable[[int], bool]) -> int:

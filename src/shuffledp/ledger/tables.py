@@ -71,4 +71,5 @@ IN_ORDER = " ORDER BY number"
 
 ADD_RELEASE = "INSERT INTO shuffledp_releases (reports, cohort, number) VALUES (?, ?, ?)"
 READ_RELEASE = "SELECT cohort, number FROM shuffledp_releases WHERE reports = ?"
-COUNT_RELEASES = "SELECT COUNT(*) FROM shuffledp_releases WHERE cohort = ? AND number = ?"
+READ_RELEASES = "SELECT number, reports FROM shuffledp_releases WHERE cohort = ?"
+IN_NAME_ORDER = " ORDER BY reports"
