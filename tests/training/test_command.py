@@ -100,3 +100,22 @@ def test_presets() -> None:
     result = CliRunner().invoke(main, ["train", "presets", "--json"])
     assert {"chen-2024-m100", "liew-2023", "small-sgd"} <= set(json.loads(result.stdout))
     assert "liew-2023" in CliRunner().invoke(main, ["train", "presets"]).stdout
+
+
+def test_the_ledger_pays_for_training(own: Path) -> None:
+    rich = "init images --epsilon 60 --delta 1e-5 --store book.db"
+    assert CliRunner().invoke(main, ["ledger", *rich.split()]).exit_code == 0
+    line = "shuffled-sgd --epochs 2 --blocks 20 --eps0 1 --unit client --simulation"
+    paid = f"{line} --ledger book.db --cohort images"
+    for folder in ("one", "one", "two"):  # a finished run again costs nothing, another one does
+        _json(f"{paid} --folder {folder}")
+    _json(paid)
+    assert "components" not in str(_json(paid)["notes"])  # own inputs are taken as they are
+    shown = CliRunner().invoke(main, ["ledger", "show", "--store", "book.db", "--json"])
+    assert json.loads(shown.stdout)["cohorts"][0]["spends"] == 8
+    assert "given with --cohort" in _train(f"{line} --cohort images").output
+    poor = "init poor --epsilon 0.1 --delta 1e-5 --store book.db"
+    assert CliRunner().invoke(main, ["ledger", *poor.split()]).exit_code == 0
+    refused = _train(paid.replace("images", "poor") + " --folder three")
+    assert refused.exit_code == 3
+    assert not (own / "three" / "checkpoint.pt").exists()

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 
-from shuffledp.errors import BudgetExceededError, ParameterError, TrainingError
-from shuffledp.ledger import Ledger
+from shuffledp.errors import BudgetExceededError, LedgerError, ParameterError, TrainingError
+from shuffledp.ledger import Guarantee, Ledger
 from shuffledp.training import CheckInTrainer, Dataset, FileBook, LedgerBook, ShuffledSGD, run
 from shuffledp.training.models import perceptron
 
@@ -169,6 +169,34 @@ def test_a_real_ledger_is_the_book(tmp_path: Path, unit: str) -> None:
     with pytest.raises(BudgetExceededError):
         run(more, DATA, every=400, book=LedgerBook(ledger, "images", "second", more.account))
     assert all(torch.equal(a, b) for a, b in zip(before, more.model.parameters(), strict=True))
+
+
+def test_a_record_covers_its_releases_once(tmp_path: Path) -> None:
+    """Made again they would be new ones: another run, other settings, a lost checkpoint."""
+    ledger = Ledger.open(tmp_path / "budgets.db")
+    ledger.create("images", "9", "1e-5")
+
+    def begin(folder: str | None, eps0: float = 0.1, every: int = 1) -> None:
+        trainer = sgd(eps0=eps0, epochs=3, unit="client")
+        book = LedgerBook(ledger, "images", "a run", trainer.account)
+        place = None if folder is None else tmp_path / folder
+        run(trainer, DATA, folder=place, every=every, book=book)
+
+    begin("first")
+    begin("first")  # nothing is left to do
+    for again in (None, "second"):
+        with pytest.raises(TrainingError, match="new releases, which no record covers"):
+            begin(again, every=3)
+    with pytest.raises(LedgerError, match="of other settings"):
+        begin("third", eps0=8.0)
+    (tmp_path / "first" / "checkpoint.pt").unlink()
+    for every in (1, 3):  # too far behind; and the log has shown more
+        with pytest.raises(TrainingError, match="no record covers"):
+            begin("first", every=every)
+    ledger.spend("images", Guarantee("0.001"), rounds=3, label="other")
+    trainer = sgd(eps0=0.1, epochs=3, unit="client")
+    assert LedgerBook(ledger, "images", "other", trainer.account).total() == 0
+    assert ledger.balance("images").spends == 4
 
 
 def test_unusable_settings() -> None:

@@ -1,8 +1,13 @@
 """The HTTP interface: the command line's numbers, errors in words, limits that protect others."""
 
 import json
+import os
 import shlex
+import signal
+import subprocess
+import sys
 import threading
+import time
 
 import httpx
 import pytest
@@ -146,6 +151,21 @@ def test_a_long_question_is_refused_and_holds_up_nobody() -> None:
         ask(address, eps0=1, n=300, delta=1e-3)
     assert [reply.status_code for reply in replies] == [200, 200, 200, 200, 422, 200]
     assert "more than 3 s" in replies[4].json()["error"]["message"]
+
+
+@pytest.mark.parametrize("after", [0.0, 0.3])
+def test_an_interrupt_ends_it_quietly(after: float) -> None:
+    """As a terminal sends it: to the workers too, which may still be starting."""
+    command = [sys.executable, "-m", "shuffledp", "web", "--port", "0"]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as server:
+        assert server.stderr is not None
+        assert server.stderr.readline().startswith("http://127.0.0.1:")
+        time.sleep(after)
+        os.killpg(server.pid, signal.SIGINT)
+        assert server.stderr.read() == ""
+    assert server.returncode == 0
 
 
 def test_foreign_host_names_are_refused(server: str) -> None:

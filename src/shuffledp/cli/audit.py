@@ -58,6 +58,8 @@ def audit(
         from shuffledp.sampling import SIMULATED
 
         verdict = "VIOLATED" if found.violated else "not violated"
+        if not max(found.direct, found.ordered, found.family or 0.0):
+            verdict += ": nothing was seen, which more trials may change"
         print_rows(
             f"epsilon at delta {delta:g}: {found.n:,} users, {found.randomizer}",
             ["bound", "", "epsilon", "% of the claim"],

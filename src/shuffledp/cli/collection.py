@@ -104,11 +104,16 @@ def booking(
         else:
             click.echo(f"{number}, lost in all {receipt.lost}", err=True)
 
+    check_both(ledger, cohort)
+    return book
+
+
+def check_both(ledger: str | None, cohort: str | None) -> None:
+    """Neither is of use without the other."""
     if cohort is not None and ledger is None:
         raise ParameterError("ledger", "given with --cohort", None)
     if ledger is not None and cohort is None:
         raise ParameterError("cohort", "given with --ledger", None)
-    return book
 
 
 def job_booking(ledger: str | None, cohort: str | None) -> Booking:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from shuffledp.cli.collection import check_both, ledger_options
 from shuffledp.cli.options import Count, json_option, plot_option, print_json
 from shuffledp.errors import ParameterError
 
 if TYPE_CHECKING:
-    from shuffledp.training import Dataset, Row
+    from shuffledp.training import Dataset, LedgerBook, Row
+    from shuffledp.training.accounting import Account
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,7 +25,11 @@ _COMMON = (
         "--data", default="mnist", show_default=True, help="mnist, a folder of idx files, or .npz."
     ),
     click.option("--samples", type=Count(), help="Use only the first samples."),
-    click.option("--components", type=int, help="Replace inputs by principal components."),
+    click.option(
+        "--components",
+        type=int,
+        help="Replace inputs by principal components (default: as the preset for mnist).",
+    ),
     click.option(
         "--network", help="perceptron-16, perceptron-100, convolutional or convolutional-small."
     ),
@@ -41,7 +48,7 @@ _COMMON = (
 def _options(command: F) -> F:
     for option in reversed(_COMMON):
         command = option(command)
-    return plot_option(json_option(command))
+    return plot_option(json_option(ledger_options(command)))
 
 
 @click.group()
@@ -96,6 +103,8 @@ def _train(
     simulation: bool,
     seed: int | None,
     threads: int | None,
+    ledger: str | None,
+    cohort: str | None,
     as_json: bool,
     plot: str | None,
     **changes: Any,
@@ -105,6 +114,7 @@ def _train(
     from shuffledp.training import run, use_threads
     from shuffledp.training.presets import NETWORKS, PRESETS
 
+    check_both(ledger, cohort)
     known = [key for key, preset in PRESETS.items() if preset.algorithm == algorithm]
     if name not in known:
         raise ParameterError("preset", "one of " + ", ".join(known), name)
@@ -115,11 +125,13 @@ def _train(
     if threads is not None:
         use_threads(threads)
     preset = PRESETS[name]
+    if components is None and data == "mnist":
+        components = preset.components
     preset = replace(
         preset,
         network=network or preset.network,
         samples=samples or preset.samples,
-        components=components or preset.components,
+        components=components or None,
     )
     chosen = preset.prepare(_load(data))
     trainer = preset.trainer(
@@ -130,6 +142,7 @@ def _train(
             trainer,
             chosen,
             folder=folder,
+            book=_book(ledger, cohort, folder, trainer.account),
             budget=budget,
             every=every or preset.every,
             on_row=shown,
@@ -145,6 +158,19 @@ def _train(
     from shuffledp.reports.training import print_training
 
     print_training(result, chosen.notes)
+
+
+def _book(
+    ledger: str | None, cohort: str | None, folder: Path | None, account: Account
+) -> LedgerBook | None:
+    """The ledger, if there is one; each run has a name of its own in it."""
+    if ledger is None or cohort is None:
+        return None
+    from shuffledp.ledger import Ledger
+    from shuffledp.training import LedgerBook, run_name
+
+    name = secrets.token_hex(8) if folder is None else run_name(folder)
+    return LedgerBook(Ledger.open(ledger), cohort, f"training {name}", account)
 
 
 def _load(data: str) -> Dataset:

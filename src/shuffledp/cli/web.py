@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -50,4 +51,5 @@ def web(host: str, port: int, workers: int, deadline: float) -> None:
             address = f"http://{shown}:{listening.getsockname()[1]}/"
             click.echo(f"{address}  (Ctrl+C ends it)", err=True)
 
-    Announcing(config).run([listening])
+    with suppress(KeyboardInterrupt):  # that is how it ends
+        Announcing(config).run([listening])

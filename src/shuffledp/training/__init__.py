@@ -11,7 +11,7 @@ from shuffledp.training.check_in import CheckInTrainer
 from shuffledp.training.data import Dataset, from_idx, from_npz, mnist
 from shuffledp.training.gradients import ClippedGradients
 from shuffledp.training.ledger_book import LedgerBook
-from shuffledp.training.run import Book, FileBook, History, Row, run
+from shuffledp.training.run import Book, FileBook, History, Row, run, run_name
 from shuffledp.training.shuffled_sgd import ShuffledSGD
 from shuffledp.training.trainer import Trainer, accuracy, use_threads
 
@@ -31,5 +31,6 @@ __all__ = [
     "from_npz",
     "mnist",
     "run",
+    "run_name",
     "use_threads",
 ]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shuffledp.ledger import Guarantee, Ledger
+from shuffledp.errors import LedgerError
+from shuffledp.ledger import Entry, Guarantee, Ledger
 from shuffledp.protocols import Shuffled
 from shuffledp.training.accounting import Account
 
 
 @dataclass(frozen=True)
 class LedgerBook:
-    """The book of one run, named ``run``, within a cohort; spends that do not fit are refused."""
+    """The book of one run, named ``run``, within a cohort; spends that do not fit are refused.
+
+    A name is for one run only: what others have recorded under it is not taken for this one's.
+    """
 
     ledger: Ledger
     cohort: str
@@ -28,5 +32,14 @@ class LedgerBook:
 
     def total(self) -> int:
         """How many releases of this run are recorded."""
-        receipts = self.ledger.history(self.cohort)
-        return sum(receipt.entry.rounds for receipt in receipts if receipt.label == self.run)
+        ours, total = Entry.of(self.account.spendable, 1).text, 0
+        for receipt in self.ledger.history(self.cohort):
+            if receipt.label != self.run or not (receipt.key or "").startswith(f"{self.run}:"):
+                continue
+            if receipt.entry.text != ours:
+                raise LedgerError(
+                    f"The ledger knows a run {self.run!r} of other settings ({receipt.entry.what})."
+                    " Take another name."
+                )
+            total += receipt.entry.rounds
+        return total

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import secrets
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -23,7 +24,7 @@ from shuffledp.training.trainer import Trainer, accuracy
 
 _TRAIN_SAMPLES = 10_000
 """Training samples whose accuracy a simulation shows."""
-_CHECKPOINT, _BOOK, _LOG = "checkpoint.pt", "book.json", "log.csv"
+_RUN, _CHECKPOINT, _BOOK, _LOG = "run.json", "checkpoint.pt", "book.json", "log.csv"
 
 
 @dataclass(frozen=True)
@@ -123,21 +124,16 @@ def run(
     """
     every = checks.count("every", every)
     place = None if folder is None else Path(folder)
+    begun = place is not None and any((place / x).exists() for x in (_RUN, _BOOK, _CHECKPOINT))
     if place is not None:
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ParameterError("folder", "a folder that can be made", str(place)) from error
+        run_name(place)
     history, done = History(trainer), 0
     if place is not None and (place / _CHECKPOINT).exists():
         done = _restore(trainer, history, place / _CHECKPOINT)
     if book is None and place is not None:
         book = FileBook(place / _BOOK, trainer.settings)
-    if book is not None and book.total() < done:
-        raise TrainingError(
-            f"The book records {book.total()} releases, the checkpoint {done}: one of them is missing"
-            " or belongs to another run."
-        )
+    if book is not None:
+        _check_record(book.total(), done, every, place if begun else None)
     allowed = trainer.releases
     if budget is not None:
         allowed = trainer.account.most(checks.positive("budget", budget), trainer.releases)
@@ -157,6 +153,47 @@ def run(
     if allowed < trainer.releases:
         history.stopped = f"the next release would exceed epsilon = {budget:g}"
     return history
+
+
+def run_name(folder: str | Path) -> str:
+    """What a run in this folder is called, from its first moment: no other run has that name."""
+    path = Path(folder) / _RUN
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError("folder", "a folder that can be made", str(folder)) from error
+    if not path.exists():
+        write_durably(path, (json.dumps({"name": secrets.token_hex(8)}) + "\n").encode())
+    try:
+        return str(json.loads(path.read_text())["name"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TrainingError(f"{path} does not name a run.") from error
+
+
+def _check_record(total: int, done: int, every: int, begun: Path | None) -> None:
+    """A killed run is at most one step behind its book, and has shown nothing of that step."""
+    records = f"The book records {total} releases, the checkpoint {done}"
+    if total < done:
+        raise TrainingError(f"{records}: one of them is missing or belongs to another run.")
+    if total == done:
+        return
+    if begun is None or total > done + every or _shown(begun / _LOG) > done:
+        raise TrainingError(
+            f"{records}: made again they would be new releases, which no record covers. Begin a new"
+            " run, under another name; one that was killed goes on in its folder, with the same"
+            " 'every'."
+        )
+
+
+def _shown(log: Path) -> int:
+    """The last release in a log, 0 without one."""
+    try:
+        rows = list(csv.DictReader(io.StringIO(log.read_text())))
+        return int(rows[-1]["release"]) if rows else 0
+    except FileNotFoundError:
+        return 0
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TrainingError(f"{log} is not the log of a run.") from error
 
 
 def _measure(trainer: Trainer, data: Dataset, done: int, seconds: float) -> Row:

@@ -8,7 +8,9 @@ import heapq
 import itertools
 import json
 import os
-from collections.abc import Callable, Mapping
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -39,11 +41,8 @@ class Refused(Exception):
 
 def _serve(pipe: Connection) -> None:
     """In the worker: take jobs, send answers."""
-    import signal
-
     from shuffledp.web.answers import JOBS
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends its workers itself
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -70,11 +69,25 @@ def _answer(job: Callable[[Mapping[str, Any]], object], given: Mapping[str, Any]
         return Refused(500, "bug", f"{type(error).__name__}: {error}")
 
 
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Ctrl+C is for the server, which ends its workers itself: a process begun here inherits that."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class _Worker:
     def __init__(self) -> None:
         self.pipe, theirs = _context.Pipe()
         self.process: SpawnProcess = _context.Process(target=_serve, args=(theirs,), daemon=True)
-        self.process.start()
+        with _deaf_to_interrupts():
+            self.process.start()
         theirs.close()
         self.ready = False
 
