@@ -15,7 +15,7 @@ from shuffledp.protocols import calibrate_sigma
 
 @click.command()
 @mechanism_options
-@click.option("--n", type=Count(), help="Number of users; asks the largest eps0.")
+@click.option("--n", type=Count(), help="Number of users; asks the largest eps0, up to 60.")
 @click.option("--epsilon", type=float, required=True, help="Target epsilon.")
 @click.option("--delta", type=float, required=True, help="Target delta.")
 @click.option(
