@@ -252,3 +252,22 @@ def test_outcomes_swap_twice() -> None:
     again = laws.swapped().swapped()
     assert np.array_equal(again.first, laws.first)
     assert not np.array_equal(laws.swapped().first, laws.first)
+
+
+@pytest.mark.parametrize("eps0", [1.5, 6.0])
+@pytest.mark.parametrize("n", [50, 10_000])
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+def test_cells_taken_together_bound_from_the_same_side(eps0: float, n: int, rate: float) -> None:
+    laplace = Laplace(eps0=eps0)
+    epsilon = rate * Shuffled(laplace, n).epsilon(1e-6).lower
+    for scene in (*laplace.blankets(), *laplace.datasets()):
+        for fine in (scene.outcomes.thinned(rate), scene.outcomes.swapped().diluted(rate)):
+            coarse = fine._coarse(1e-2)
+            assert fine._coarse(1e-3) is fine
+            assert len(coarse.base) < 0.35 * len(fine.base)
+            for name in ("first", "second", "base"):
+                assert getattr(coarse, name).sum() == pytest.approx(getattr(fine, name).sum())
+            above = [cells.delta_upper(n, epsilon, 2e-4) for cells in (fine, coarse)]
+            below = [cells.delta_lower(n, epsilon, 2e-4) for cells in (fine, coarse)]
+            assert above[0] * (1.0 - 1e-9) <= above[1] <= 1.05 * above[0]
+            assert below[0] * (1.0 + 1e-9) >= below[1] >= 0.95 * below[0]

@@ -22,7 +22,7 @@ from shuffledp.curves import ProfileCurve
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction, Interval, Status, Value
 from shuffledp.numerics.binomial import Array
-from shuffledp.numerics.enclosure import QUICK
+from shuffledp.numerics.enclosure import SEARCH
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
 from shuffledp.numerics.stochastic import Stand, binomial_stand
 from shuffledp.protocols.budgets import expand
@@ -229,8 +229,8 @@ class Personalized:
         top = self.family.top(strength)
         alone = personal_curve(self.family.scenes(strength, strength), _NOBODY, top)
         if quantity == "epsilon":
-            return upper >= top or alone.enclose(upper, QUICK).upper <= given * (1.0 + _SAME)
-        return alone.enclose(given, QUICK).upper <= upper * (1.0 + _SAME)
+            return upper >= top or alone.enclose(upper, SEARCH).upper <= given * (1.0 + _SAME)
+        return alone.enclose(given, SEARCH).upper <= upper * (1.0 + _SAME)
 
     def _crowd(self, low: int, high: int) -> _Crowd:
         """Everyone but the victim; visible budgets leave those of equal budget, if one class."""

@@ -19,6 +19,8 @@ from shuffledp.numerics.positive_part import Law, mean_positive_part
 _EXACT = 8.0 * U
 _HUGE = 50.0
 _ROUNDS = 4
+_MANY, _TOGETHER, _ALIKE, _COARSE = 100, 4, 1.1, 1e-2
+"""More cells than this are taken by fours, if their ratios are alike, where such a width will do."""
 _NOTHING = 1e-280
 """Base masses below this count as none."""
 _STEEPEST = 600.0
@@ -110,9 +112,9 @@ class Outcomes:
         e = math.exp(min(epsilon, _STEEPEST))  # a smaller e can only raise the result
         missed = math.fsum(max(a - e * b, 0.0) for a, b in self.unseen)
         missed += 16.0 * U * math.fsum(a + e * b for a, b in self.unseen)
-        budget, best = 1e-9, 1.0
+        cells, budget, best = self._coarse(width), 1e-9, 1.0
         for _ in range(_ROUNDS):
-            inside, extra = self._without_rare(budget)
+            inside, extra = cells._without_rare(budget)
             value = mean_positive_part(inside._upper_law(e), n, width=width).upper
             best = min(best, value + missed + extra)
             if extra <= 0.2 * width * (value + missed):
@@ -128,9 +130,9 @@ class Outcomes:
         missed = math.fsum(max(a - e * b, 0.0) for a, b in self.unseen)
         missed -= 16.0 * U * math.fsum(a + e * b for a, b in self.unseen)
         missed -= 1e-260 if self.unseen else 0.0  # what _NOTHING may have held, n times
-        budget, best = 1e-9, 0.0
+        cells, budget, best = self._coarse(width), 1e-9, 0.0
         for _ in range(_ROUNDS):
-            inside, extra = self._merging_rare(budget)
+            inside, extra = cells._merging_rare(budget)
             best = max(
                 best, mean_positive_part(inside._lower_law(e), n, width=width).lower + missed
             )
@@ -138,6 +140,33 @@ class Outcomes:
                 break
             budget = 0.1 * width * best
         return min(best, 1.0)
+
+    def _coarse(self, width: float) -> Outcomes:
+        """Neighbouring cells together, if there are many and this width allows it."""
+        if self.low is None or self.high is None or len(self.base) <= _MANY or width < _COARSE:
+            return self
+        begins = np.arange(len(self.base)) % _TOGETHER == 0
+        for low, high in zip(self.low, self.high, strict=True):
+            begins[1:] |= np.maximum(high[1:], high[:-1]) > _ALIKE * np.minimum(low[1:], low[:-1])
+        starts = np.flatnonzero(begins)
+        first, second, base = (
+            np.add.reduceat(x, starts) for x in (self.first, self.second, self.base)
+        )
+        return replace(
+            self,
+            first=first,
+            second=second,
+            base=base,
+            low=(
+                np.minimum.reduceat(self.low[0], starts),
+                np.minimum.reduceat(self.low[1], starts),
+            ),
+            high=(
+                np.maximum.reduceat(self.high[0], starts),
+                np.maximum.reduceat(self.high[1], starts),
+            ),
+            precision=self.precision + _TOGETHER * U,
+        )
 
     def _rare(self, budget: float) -> NDArray[np.bool_]:
         """The cells of largest first / base that together hold at most ``budget`` of first."""
