@@ -254,3 +254,8 @@ def test_random_pairs_obey_blackwell_through_all_divergences():
         f, g = T(p, q), T(p @ channel, q @ channel)
         assert g.renyi(2.0) <= f.renyi(2.0) + 1e-12
         assert g.delta(0.4) <= f.delta(0.4) + 1e-14
+
+
+def test_an_epsilon_whose_exponential_overflows() -> None:
+    f = TradeoffFunction.from_pair([1e-320, 1.0], [0.5, 0.5])
+    assert f.epsilon(0.25) == pytest.approx(math.log(0.25) - math.log(1e-320))

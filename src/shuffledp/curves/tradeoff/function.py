@@ -289,12 +289,17 @@ class TradeoffFunction:
             return 0.0
         # On the piece where k atoms count, delta = sum q - e sum p: solve for e.
         total_q, total_p = running_sum(q)[1:], running_sum(p)[1:]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            e = np.where(total_p > 0.0, (total_q - d) / np.where(total_p > 0.0, total_p, 1.0), 0.0)
         if np.any((total_p <= 0.0) & (total_q > d)):
             return math.inf
+        rise, run = (total[(total_p > 0.0) & (total_q > d)] for total in (total_q - d, total_p))
+        if rise.size == 0:
+            return 0.0
         # max over k of the lines is delta, so the root of delta is the largest root of a line
-        return math.log(float(np.max(e))) if float(np.max(e)) > 1.0 else 0.0
+        with np.errstate(over="ignore"):
+            e = float(np.max(rise / run))
+        if math.isinf(e):
+            return float(np.max(np.log(rise) - np.log(run)))
+        return math.log(e) if e > 1.0 else 0.0
 
     def renyi(self, order: float) -> float:
         """``D_order(P||Q)`` of the pair: ln of the integral of ``|f'|^(1 - order)``, over order - 1.
