@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from flint import arb, arb_poly, ctx
@@ -456,3 +457,47 @@ def test_rejects_n(n: int) -> None:
 def test_rejects_width(width: float) -> None:
     with pytest.raises(ValueError, match="'width' parameter"):
         mean_positive_part(Law([1.0], [1.0]), 5, width=width)
+
+
+def _random_part(chance: np.random.Generator) -> engine._Part:
+    size = int(chance.integers(2, 6))
+    values = np.sort(chance.normal(size=size) * 10.0 ** chance.uniform(-2.0, 0.0, size))
+    values[-1] = abs(values[-1]) + 0.01
+    weights = chance.dirichlet(np.full(size, 0.5)) + 1e-9
+    return engine._Part(np.sort(values), weights / weights.sum(), 0.0, 4 * engine._U)
+
+
+def test_log_mgf_and_its_error() -> None:
+    """Against 200 bits; an error bound of 0 would not hold."""
+    chance, exact = np.random.default_rng(3), 0
+    with mpmath.workprec(200):
+        for _ in range(100):
+            part = _random_part(chance)
+            thetas = chance.normal(size=4) * 10.0 ** chance.uniform(-6.0, 1.5, 4)
+            # the weights are granted an error: their sum is taken to be 1
+            total = mpmath.fsum(map(mpmath.mpf, part.w.tolist()))
+            one_by_one = [part.log_mgf(float(theta)) for theta in thetas]
+            for theta, *found in zip(
+                thetas, one_by_one, zip(*part.log_mgfs(thetas), strict=True), strict=True
+            ):
+                pairs = zip(part.w.tolist(), part.v.tolist(), strict=True)
+                mean = mpmath.fsum(w * mpmath.expm1(mpmath.mpf(float(theta)) * v) for w, v in pairs)
+                truth = mpmath.log1p(mean / total)
+                for value, error in found:
+                    assert abs(mpmath.mpf(float(value)) - truth) <= float(error)
+                    exact += mpmath.mpf(float(value)) == truth
+    assert exact < 100
+
+
+def test_what_lies_outside_a_small_box_is_charged() -> None:
+    chance, charged = np.random.default_rng(4), 0
+    for _ in range(60):
+        part, n = _random_part(chance), int(chance.integers(2, 7))
+        tilted = engine._Tilted(part, n)
+        whole = engine._enumerate(tilted, [(0, n)] * part.v.size, 700.0)
+        for depth in (0.5, 2.0, 8.0):
+            found = engine._enumerate(tilted, tilted.count_ranges(depth), depth)
+            assert found.lower <= whole.upper
+            assert whole.lower <= found.upper
+            charged += found.lower < 0.999 * whole.lower
+    assert charged > 10

@@ -29,6 +29,7 @@ from shuffledp import (
     optimised_unary,
     rappor,
 )
+from shuffledp.bounds.laws import WorstDataset
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.outcomes import Outcomes
 from tests.oracles.brute_force import worst_delta
@@ -316,3 +317,18 @@ def test_the_local_budget_of_nearly_equal_laws_is_never_below_the_truth() -> Non
             ratios = [mpmath.mpf(float(a)) / mpmath.mpf(float(b)) for a, b in channel.matrix.T]
             truth = max(abs(mpmath.log(ratio)) for ratio in ratios)
             assert truth <= channel.eps0 <= truth * (1 + 1e-13)
+
+
+def test_the_data_set_that_leaks_most_is_found() -> None:
+    """In whatever order they are tried, and each direction alone."""
+    chance = np.random.default_rng(5)
+    for _ in range(25):
+        rows = chance.dirichlet(np.full(3, 0.7), 3) + 0.003
+        shuffled = Shuffled(
+            Channel(rows / rows.sum(axis=1, keepdims=True)), int(chance.integers(2, 40))
+        )
+        delta = float(10.0 ** chance.uniform(-5.0, -2.0))
+        worst = shuffled.curve("dataset")
+        assert isinstance(worst, WorstDataset)
+        each = [way.epsilon(delta) for curve in worst.curves for way in curve.one_way()]
+        assert worst.epsilon(delta) == pytest.approx(max(each), rel=1e-3, abs=1e-9)

@@ -82,7 +82,7 @@ def invert_decreasing(
     v, slope = _secant(lambda v: quick(at(v)), goal, begin, high, x, slope, near_enough)
     if half <= 0.0:
         settled = max(settled * min(abs(slope * v), 1.0), SETTLED)
-    lower, upper = 0.0, top
+    lower = 0.0
     if not upper_only:
         v = _certified(
             lambda v: _log_ratio(exact(at(v)).lower, target), v, slope, -1.0, high, low, settled
@@ -93,8 +93,7 @@ def invert_decreasing(
     v = _certified(
         lambda v: -_log_ratio(exact(at(v)).upper, target), v, slope, 1.0, low, end, settled
     )
-    upper = at(v) if math.isfinite(v) else top
-    return _bisected(exact, target, lower, upper) if half > 0.0 else Enclosure(lower, upper)
+    return Enclosure(lower, at(v) if math.isfinite(v) else top)
 
 
 def _log_ratio(value: float, target: float) -> float:
@@ -135,9 +134,9 @@ def _certified(
             x = 0.5 * (last[0] + begin)
         if side * (end - x) <= 0.0 or x == last[0]:
             break
-    if bad is None or rest <= max(settled, _QUICK_TOLERANCE):
+    if rest <= max(settled, _QUICK_TOLERANCE):
         return good
-    return _between(lambda x: beyond(x) >= 0.0, bad, good)
+    return _between(lambda x: beyond(x) >= 0.0, begin if bad is None else bad, good)
 
 
 def _between(ok: Callable[[float], bool], bad: float, good: float) -> float:
@@ -154,22 +153,6 @@ def _between(ok: Callable[[float], bool], bad: float, good: float) -> float:
         middle = 0.5 * (bad + good)
         good, bad = (middle, bad) if ok(middle) else (good, middle)
     return good
-
-
-def _bisected(f: Function, target: float, lower: float, upper: float) -> Enclosure:
-    """Halved while f tells on which side the root lies: a plateau before the top misleads secants."""
-    if f((1.0 - _WIDE) * upper).upper > target:
-        return Enclosure(lower, upper)
-    while upper - lower > _WIDE * upper:
-        middle = 0.5 * (lower + upper)
-        value = f(middle)
-        if value.upper <= target:
-            upper = middle
-        elif value.lower >= target:
-            lower = middle
-        else:
-            break
-    return Enclosure(lower, upper)
 
 
 def peak(f: Callable[[float], float], low: float, high: float, within: float = 1e-4) -> float:
