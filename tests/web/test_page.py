@@ -23,6 +23,7 @@ KRR = "?mechanism=krr&eps0=3&k=10&n=1000&check_in=0.5&colluders=20&epsilon=0.4"
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     program, environment = chromium.find()
+    os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(chromium.NODE))
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox"], env={**os.environ, **environment}
