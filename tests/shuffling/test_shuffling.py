@@ -3,6 +3,10 @@
 import itertools
 import math
 import os
+import signal
+import subprocess
+import sys
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -80,6 +84,64 @@ def test_piles_leave_no_file(tmp_path: Path) -> None:
     assert shuffler._piles
     assert os.listdir(tmp_path) == []
     shuffler.close()
+
+
+def test_a_report_larger_than_memory_is_shuffled_all_the_same() -> None:
+    shuffler = Shuffler(STREAM, minimum=1, memory=64)
+    reports = np.repeat(np.arange(100), 50).reshape(100, 50)
+    shuffler.add(reports)
+    out = np.concatenate(list(shuffler.release()))
+    assert np.array_equal(out[np.argsort(out[:, 0])], reports)
+
+
+@pytest.mark.parametrize(("columns", "dtype"), [(1, np.uint8), (1, np.int64), (40, np.uint8)])
+def test_memory_is_what_it_says(columns: int, dtype: type) -> None:
+    """With keys and copies: the keys of small reports are larger than the reports."""
+    memory, size = 2 << 20, (2 << 20) // columns // np.dtype(dtype).itemsize
+    shuffler = Shuffler(STREAM, minimum=1, memory=memory)
+    block = np.zeros((1 << 14, columns), dtype)
+    tracemalloc.start()
+    try:
+        for _ in range(0, size, len(block)):
+            shuffler.add(block)
+        assert sum(map(len, shuffler.release())) == shuffler.size
+        assert tracemalloc.get_traced_memory()[1] <= memory
+    finally:
+        tracemalloc.stop()
+
+
+def test_spilled_reports_cannot_be_read(tmp_path: Path) -> None:
+    """Not even by one who finds the blocks of the disk."""
+    shuffler = Shuffler(STREAM, minimum=1, memory=1 << 16, folder=tmp_path)
+    shuffler.add(np.full((1 << 16, 1), 7, np.uint8))
+    for pile in shuffler._piles:
+        status = os.fstat(pile._file.fileno())
+        assert (status.st_mode & 0o777, status.st_nlink) == (0o600, 0)
+        content = np.frombuffer(os.pread(pile._file.fileno(), 1 << 16, 0), np.uint8)
+        assert len(content) == pile.size > 500
+        assert (content == 7).mean() < 0.1
+    assert all((block == 7).all() for block in shuffler.release())
+
+
+def test_a_killed_shuffler_leaves_nothing(tmp_path: Path) -> None:
+    code = """
+import sys, time, numpy as np
+from shuffledp.sampling import secure
+from shuffledp.shuffling import Shuffler
+shuffler = Shuffler(secure(), minimum=1, memory=1 << 10)
+shuffler.add(np.zeros((5000, 1), np.uint8))
+assert shuffler._piles
+print("spilled", flush=True)
+time.sleep(600)
+"""
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"spilled\n"
+        process.send_signal(signal.SIGKILL)
+    assert os.listdir(tmp_path) == []
 
 
 def test_small_batches_stay_inside() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from weakref import finalize
 
 import numpy as np
@@ -19,15 +17,14 @@ from shuffledp.analysis.support import support
 from shuffledp.sampling.device import Reports
 from shuffledp.sampling.prefixes import PrefixDevice
 from shuffledp.shuffling.shuffler import MEMORY
-from shuffledp.shuffling.spill import room, spill_files
+from shuffledp.shuffling.spill import SpillFile
 
 _BLOCK = 1 << 14
 
 
-def _close(files: list[IO[bytes]]) -> None:
+def _close(files: list[SpillFile]) -> None:
     for file in files:
-        with suppress(OSError):  # a full disk was reported before
-            file.close()
+        file.close()
 
 
 class HeavyHitters:
@@ -46,7 +43,7 @@ class HeavyHitters:
         self._folder = folder
         self._kept: list[list[Reports]] = [[] for _ in range(device.lengths)]
         self._bytes = 0
-        self._files: list[IO[bytes]] = []
+        self._files: list[SpillFile] = []
 
     def add(self, reports: Reports) -> None:
         """Keep a block of reports."""
@@ -63,13 +60,11 @@ class HeavyHitters:
         self._bytes += block.nbytes
         if self._bytes > self._memory:
             if not self._files:
-                self._files = spill_files(self.device.lengths, self._folder)
+                self._files = [SpillFile(self._folder) for _ in self._kept]
                 finalize(self, _close, self._files)
-            with room(self._folder):
-                for file, blocks in zip(self._files, self._kept, strict=True):
-                    file.seek(0, os.SEEK_END)
-                    file.writelines(each.tobytes() for each in blocks)
-                    file.flush()
+            for file, blocks in zip(self._files, self._kept, strict=True):
+                for each in blocks:
+                    file.append(each)
             self._kept = [[] for _ in self._kept]
             self._bytes = 0
 
@@ -77,9 +72,8 @@ class HeavyHitters:
         """What was kept of one length."""
         if self._files:
             file, columns = self._files[place], (place + 1) * self.device.step + 1
-            file.seek(0)
-            while content := file.read(_BLOCK * columns * self.device.dtype.itemsize):
-                yield np.frombuffer(content, self.device.dtype).reshape(-1, columns)
+            for piece in file.pieces(_BLOCK * columns * self.device.dtype.itemsize):
+                yield piece.view(self.device.dtype).reshape(-1, columns)
         yield from self._kept[place]
 
     def merge(self, other: HeavyHitters) -> None:
