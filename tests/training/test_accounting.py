@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,10 +28,21 @@ def _numerical(eps0: float, order: float, shifts: list[float]) -> float:
 
 @pytest.mark.parametrize("order", [1.5, 2.0, 5.0])
 @pytest.mark.parametrize("eps0", [0.3, 2.0])
-def testlaplace_divergence(eps0: float, order: float) -> None:
+def test_laplace_divergence(eps0: float, order: float) -> None:
     assert _numerical(eps0, order, [1.0]) == pytest.approx(
         laplace_divergence(eps0, order), rel=1e-6
     )
+
+
+@pytest.mark.parametrize("order", [1.0 + 1e-9, 1.01, 1.5, 2.0, 30.0, 1e6])
+@pytest.mark.parametrize("eps0", [1e-12, 1e-8, 1e-3, 0.3, 2.0, 60.0, 800.0])
+def test_laplace_divergence_keeps_its_digits(eps0: float, order: float) -> None:
+    with mpmath.workdps(80):
+        big, s = mpmath.mpf(order), mpmath.mpf(eps0)
+        rest = (big / (2 * big - 1), (big - 1) / (2 * big - 1))
+        moment = rest[0] * mpmath.exp((big - 1) * s) + rest[1] * mpmath.exp(-big * s)
+        exact = float(mpmath.log(moment) / (big - 1))
+    assert laplace_divergence(eps0, order) == pytest.approx(exact, rel=2e-13, abs=0.0)
 
 
 @given(

@@ -36,7 +36,7 @@ def test_idx(tmp_path: Path, packed: bool) -> None:
     assert found.train_inputs.shape == (8, 1, 5, 5)
     assert np.allclose(found.test_inputs[:, 0] * 255, IMAGES[8:])
     assert (found.train_labels == LABELS[:8]).all()
-    assert found.classes == int(LABELS.max()) + 1
+    assert found.classes == int(LABELS[8:].max()) + 1, "training labels are private"
 
 
 def test_idx_cut_short(tmp_path: Path) -> None:
@@ -59,9 +59,14 @@ def test_npz(tmp_path: Path) -> None:
         from_npz(path)
     bad = np.array([[0.1, np.nan]])
     one = np.array([0])
-    np.savez(path, x_train=bad, y_train=one, x_test=bad, y_test=one)
+    np.savez(path, x_train=one[:, None] * 0.5, y_train=one, x_test=bad, y_test=one)
     with pytest.raises(ParameterError, match="finite"):
         from_npz(path)
+    np.savez(path, x_train=bad, y_train=one + 7, x_test=one[:, None] * 0.5, y_test=one)
+    private = from_npz(path)
+    assert private.classes == 1
+    with pytest.raises(ParameterError, match="finite"):
+        private.principal_components(1)
 
 
 class _Evil:

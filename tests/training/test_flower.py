@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("flwr")
 
-from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
+from flwr.app import ArrayRecord, Context, Error, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
@@ -74,11 +74,34 @@ def test_the_mod_clips_adds_noise_and_stays_silent() -> None:
     assert abs(len(some) / 2000 - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 2000)
 
 
-def test_a_bad_update_counts_as_zero_and_an_error_as_silence() -> None:
+def _fails(_message: Message, _context: Context) -> Message:
+    raise ValueError("patient 17 has no age")
+
+
+def _grows(message: Message, _context: Context) -> Message:
+    return Message(RecordDict({"arrays": ArrayRecord([np.ones(7)])}), reply_to=message)
+
+
+def _says_error(message: Message, _context: Context) -> Message:
+    return Message(Error(code=1, reason="patient 17 has no age"), reply_to=message)
+
+
+@pytest.mark.parametrize(
+    "inside", [_fails, _grows, _says_error, _moves_by([np.nan, 1.0]), _moves_by([np.inf, 0.0])]
+)
+def test_what_is_no_update_counts_as_zero(inside: Any) -> None:
+    """Silence where the coin said to report would tell that this client cannot."""
     mod = CheckInMod(clip=1.0, sigma=1e-3, rate=1.0, randomness=Simulated(1))
-    assert np.abs(_reports(mod, [np.nan, 1.0], 5)).max() < 0.01
-    other = mod(_message([1.0], "evaluate"), None, _moves_by([5.0]))  # type: ignore[arg-type]
-    assert "metrics" in other.content
+    reply = mod(_message([1.0, 1.0]), None, inside)  # type: ignore[arg-type]
+    assert not reply.has_error()
+    assert np.abs(reply.content["report"].to_numpy_ndarrays()[0]).max() < 0.01
+
+
+def test_only_training_is_answered() -> None:
+    mod = CheckInMod(clip=1.0, sigma=1e-3, rate=1.0, randomness=Simulated(1))
+    for kind in ("evaluate", "query"):
+        other = mod(_message([1.0], kind), None, _moves_by([5.0]))  # type: ignore[arg-type]
+        assert not other.content, "metrics on private data stay on the device"
 
 
 @pytest.mark.slow

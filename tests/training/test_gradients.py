@@ -92,6 +92,26 @@ def test_a_sample_without_a_gradient_counts_as_zero(name: str) -> None:
     assert torch.allclose(ours.total(inputs, labels), rest, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["perceptron", "residual"])
+@pytest.mark.parametrize("label", [-1, 4, 10**6])
+def test_a_label_that_names_no_output_counts_as_zero(name: str, label: int) -> None:
+    model, inputs, labels = _case(name)
+    ours = ClippedGradients(model, 0.1, "l2")
+    rest = ours.total(inputs[1:], labels[1:])
+    labels[0] = label
+    assert torch.allclose(ours.total(inputs, labels), rest, atol=1e-9)
+    assert torch.allclose(ours.reports(inputs, labels).sum(dim=0), rest, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(5, 4, 4), (5, 1, 4, 4)])
+def test_a_linear_layer_over_rows_goes_through_vmap(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(5)
+    model = nn.Sequential(nn.Linear(4, 4), nn.Flatten(), nn.Linear(16, 3))
+    inputs, labels = torch.randn(shape), torch.randint(3, (5,))
+    ours = ClippedGradients(model, 0.05, "l2").total(inputs, labels)
+    assert torch.allclose(ours.float(), _loop(model, inputs, labels, 0.05, 2), atol=1e-6)
+
+
 def test_what_mixes_samples_never_gets_a_formula() -> None:
     class Centred(nn.Linear):
         def forward(self, x: Tensor) -> Tensor:
@@ -133,6 +153,12 @@ def test_shared_layers_and_hooks_go_through_vmap() -> None:
 def test_refusals() -> None:
     with pytest.raises(ParameterError, match="batch normalisation"):
         ClippedGradients(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)), 1.0, "l2")
+    with pytest.raises(ParameterError, match="running statistics"):
+        ClippedGradients(
+            nn.Sequential(nn.InstanceNorm1d(2, track_running_stats=True), nn.Linear(2, 2)),
+            1.0,
+            "l2",
+        )
     with pytest.raises(ParameterError, match="parameters to train"):
         ClippedGradients(nn.ReLU(), 1.0, "l2")
     with pytest.raises(ParameterError, match="norm"):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from shuffledp.errors import ParameterError
@@ -55,8 +58,7 @@ def test_results_lie_on_the_grid() -> None:
         return bool((np.abs(multiples - np.rint(multiples)) < 1e-3).all())
 
     value = torch.full((1000,), 0.1, dtype=torch.float64)
-    left = 1.0 * (1.0 - noise._MARGIN) - 1000 / 2.0**40
-    step = 1e-3 / left / 2.0**40 * 2**0
+    step = noise.laplace_grid(1000, 1e-3, 1.0)
     assert on_grid(Secure().laplace(value, 1e-3, 1.0), step)
     assert not on_grid(Simulated(1).laplace(value, 1e-3, 1.0), step)
 
@@ -83,10 +85,54 @@ def test_simulations_repeat_and_streams_do_not() -> None:
 
 
 def test_refusals() -> None:
+    """From sizes and settings only, never from a value."""
     value = torch.ones(10, dtype=torch.float64)
     with pytest.raises(ParameterError, match="eps0"):
         Secure().laplace(value, 1.0, 1e-12)
-    with pytest.raises(ParameterError, match="value"):
-        Secure().laplace(value * float("nan"), 1.0, 1.0)
-    with pytest.raises(ParameterError, match="value"):
-        Secure().gaussian(value * 1e9, 1.0, 2.0)
+    with pytest.raises(ParameterError, match="sigma"):
+        Secure().gaussian(value, 1e12, 1.0)
+    with pytest.raises(ParameterError, match="sensitivity"):
+        Secure().laplace(value, 1e-300, 1.0)
+
+
+@pytest.mark.parametrize("bad", [1e9, -1e300, math.inf, -math.inf, math.nan])
+def test_no_value_is_refused(bad: float) -> None:
+    """Held at 4096 noise scales: a refusal before the noise would tell which data set it was."""
+    value = torch.tensor([bad, 1.0], dtype=torch.float64)
+    for noisy, scale in (
+        (Secure().laplace(value, 1.0, 1.0), 1.0),
+        (Secure().gaussian(value, 1.0, 2.0), 1.0),
+    ):
+        centre = 0.0 if math.isnan(bad) else math.copysign(4096.0, bad)
+        assert abs(float(noisy[0]) - centre) < 60.0 * scale
+        assert abs(float(noisy[1]) - 1.0) < 60.0 * scale
+
+
+@given(
+    st.floats(-(2.0**53), 2.0**53),
+    st.floats(-8.0, 8.0),
+    st.floats(1e-30, 1e30),
+)
+def test_on_the_grid_values_stay_as_close_as_accounted(
+    steps: float, apart: float, grid: float
+) -> None:
+    """Against exact fractions: holding and rounding add at most the two steps the noise makes up for."""
+    first, second = steps * grid, (steps + apart) * grid
+    here, there = (
+        int(noise.whole_steps(torch.tensor([x], dtype=torch.float64), grid)[0])
+        for x in (first, second)
+    )
+    exact = abs(Fraction(first) - Fraction(second)) / Fraction(grid)
+    assert abs(here - there) <= exact + Fraction(noise._APART)
+    assert max(abs(here), abs(there)) <= 2**52
+
+
+@pytest.mark.parametrize(("size", "eps0", "sensitivity"), [(1, 0.1, 3.0), (10**6, 1.0, 1e-4)])
+def test_the_step_covers_rounding(size: int, eps0: float, sensitivity: float) -> None:
+    """sensitivity / step + two steps per coordinate is at most eps0 noise scales of 2^40 steps."""
+    step = Fraction(noise.laplace_grid(size, sensitivity, eps0))
+    assert Fraction(sensitivity) / step + 2 * size <= Fraction(eps0) * 2**40
+    sigma = sensitivity / eps0
+    step = Fraction(noise.gaussian_grid(size, sigma, sensitivity))
+    moved = float(Fraction(sensitivity) / step) + 2.0 * math.sqrt(size)
+    assert moved <= sensitivity / sigma * 2.0**40 * (1.0 - 2.0**-22)

@@ -240,9 +240,51 @@ def test_a_round_without_reports_changes_nothing_but_counts() -> None:
     assert history.spent.releases == 2
 
 
-def test_divergence_is_an_error() -> None:
+def test_divergence_is_an_error(tmp_path: Path) -> None:
+    """It is seen, and so are the releases it came from: they are not made again under one record."""
     with pytest.raises(TrainingError, match="diverged"):
-        run(sgd(eps0=0.001, learning_rate=1e38), DATA)
+        run(sgd(eps0=0.001, learning_rate=1e38), DATA, folder=tmp_path)
+    with pytest.raises(TrainingError, match="another folder"):
+        run(sgd(eps0=0.001, learning_rate=1e38), DATA, folder=tmp_path)
+    assert FileBook(tmp_path / "book.json", {}).total() == 1
+
+
+def aligned(samples: int, value: float = 5.0, label: int = 0, **changes: object) -> ShuffledSGD:
+    """One block whose gradients all point the same way; the last sample is as told."""
+    inputs = np.full((samples, 1), 5.0, dtype=np.float32)
+    labels = np.zeros(samples, dtype=np.int64)
+    inputs[-1], labels[-1] = value, label
+    options = {"eps0": 8.0, "blocks": 1, "epochs": 1, "unit": "sample", "clip": 0.1, **changes}
+    model = torch.nn.Sequential(torch.nn.Linear(1, 2, bias=False))
+    return ShuffledSGD(model, inputs, labels, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "label"), [(5.0, 0), (-5.0, 0), (np.nan, 0), (5.0, 2), (5.0, -3)]
+)
+def test_no_data_set_stops_a_release(value: float, label: int) -> None:
+    """2,049 aligned gradients are 4,098 noise scales from zero; beside, a sample from nowhere."""
+    trainer = aligned(2049, value, label)
+    torch.nn.init.zeros_(trainer.model[0].weight)  # type: ignore[index]
+    trainer.release()
+    moved = trainer.model[0].weight.detach().abs().flatten() / 0.05  # type: ignore[index]
+    assert (abs(moved - 2049 * 0.05) < 2.0).all()
+
+
+def test_sizes_are_refused_before_anything_is_booked() -> None:
+    with pytest.raises(ParameterError, match="clip"):
+        aligned(3, clip=1e300)
+    with pytest.raises(ParameterError, match="eps0"):
+        aligned(3, eps0=1e-12)
+    with pytest.raises(ParameterError, match="sigma"):
+        check_in(sigma=1e12)
+
+
+def test_noise_makes_up_for_rounding_in_a_long_sum() -> None:
+    """A sum of b doubles is off by up to b of their roundings: b^2 in units of one sample."""
+    one, many = aligned(2), aligned(2**16)
+    assert one.sensitivity == pytest.approx(0.2)
+    assert many.sensitivity >= 0.2 * (1 + 2.0**32 * 2.0**-53)
 
 
 _SCRIPT = """

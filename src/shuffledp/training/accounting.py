@@ -99,9 +99,24 @@ class Account(ABC):
 
 def laplace_divergence(eps0: float, order: float) -> float:
     """Rényi divergence of one-dimensional Laplace noise, the worst for vectors (docs/proofs/training.md)."""
-    up = (order - 1.0) * eps0
-    rest = (order / (2 * order - 1), (order - 1) / (2 * order - 1))
-    return (up + math.log(rest[0] + rest[1] * math.exp(-(2 * order - 1) * eps0))) / (order - 1.0)
+    less, both = order - 1.0, 2.0 * order - 1.0
+    if less * eps0 > 1.0:
+        tail = order / both + less / both * math.exp(-both * eps0)
+        return eps0 + math.log(tail) / less
+    # the terms of first order cancel: only what is left of them is summed, all positive
+    moment = (order * _beyond_linear(less * eps0) + less * _beyond_linear(-order * eps0)) / both
+    return math.log1p(moment) / less
+
+
+def _beyond_linear(x: float) -> float:
+    """exp(x) - 1 - x, to a few units in the last place."""
+    if abs(x) > 0.5:
+        return math.expm1(x) - x
+    total, term, k = 0.0, 0.5 * x * x, 2
+    while total + term != total:
+        total, k = total + term, k + 1
+        term *= x / k
+    return total
 
 
 def _composed(

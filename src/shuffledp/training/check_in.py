@@ -12,6 +12,7 @@ from shuffledp import checks
 from shuffledp.training.accounting import Rounds
 from shuffledp.training.data import Array
 from shuffledp.training.gradients import Loss, cross_entropy, step
+from shuffledp.training.noise import gaussian_grid
 from shuffledp.training.trainer import Trainer
 
 _REPORTS_AT_ONCE = 256
@@ -64,6 +65,8 @@ class CheckInTrainer(Trainer):
             rate=self.rate,
             delta=checks.probability("delta", 1.0 / clients if delta is None else delta),
         )
+        # refused now, from public numbers, or never
+        gaussian_grid(_REPORTS_AT_ONCE * self.gradients.size, self.sigma * clip, 2.0 * clip)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -40,7 +40,11 @@ _UNSIGNED_BYTE = 0x08
 
 @dataclass(frozen=True)
 class Dataset:
-    """Samples to train on and samples to test with; ``notes`` say what no epsilon covers."""
+    """Samples to train on, which are private, and samples to test with, which are not.
+
+    ``notes`` say what no epsilon covers. Only sizes of the private part can be refused: a sample that
+    is not finite, or whose label names no class, counts as zero in training.
+    """
 
     train_inputs: Array
     train_labels: Array
@@ -57,13 +61,13 @@ class Dataset:
                 raise ParameterError(
                     "data", "samples with one label each", f"{inputs.shape}, {labels.shape}"
                 )
-            if not np.isfinite(inputs).all():
-                raise ParameterError("data", "finite numbers only", "NaN or infinity")
+        if not np.isfinite(self.test_inputs).all():
+            raise ParameterError("data", "finite test inputs only", "NaN or infinity")
 
     @property
     def classes(self) -> int:
-        """Number of labels, 0 to the largest."""
-        return int(max(self.train_labels.max(), self.test_labels.max())) + 1
+        """Number of labels, 0 to the largest of the test data: the others are private."""
+        return int(self.test_labels.max()) + 1
 
     def first(self, train: int, test: int) -> Dataset:
         """The first samples of each part."""
@@ -92,6 +96,8 @@ class Dataset:
         flat = self.train_inputs.reshape(len(self.train_inputs), -1)
         if not 1 <= count <= min(flat.shape):
             raise ParameterError("components", f"from 1 to {min(flat.shape)}", count)
+        if not np.isfinite(flat).all():
+            raise ParameterError("components", "left out unless all inputs are finite", count)
         mean = flat.mean(axis=0)
         centred = flat - mean
         _, vectors = np.linalg.eigh(centred.T @ centred)

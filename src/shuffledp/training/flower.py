@@ -38,7 +38,9 @@ class CheckInMod:
     """Client mod: stay silent, or clip the model's update in l2 and add Gaussian noise to it.
 
     Give it to ``ClientApp(mods=[...])``; the app inside trains as it likes and returns new arrays.
-    Whatever else it returns, metrics included, does not leave the device.
+    Whatever else it returns, metrics included, does not leave the device, and messages other than
+    "train" are answered with nothing. An app that fails, or returns what is no update, counts as an
+    update of zero: silence would tell, as the account knows silence by coin only.
     """
 
     def __init__(
@@ -52,25 +54,33 @@ class CheckInMod:
     def __call__(
         self, message: Message, context: Context, call_next: Callable[[Message, Context], Message]
     ) -> Message:
-        if message.metadata.message_type.partition(".")[0] != "train":
-            return call_next(message, context)
-        randomness = self._randomness or Secure()
         silent = Message(RecordDict(), reply_to=message)
+        if message.metadata.message_type.partition(".")[0] != "train":
+            return silent
+        randomness = self._randomness or Secure()
         if not bool(randomness.coins(1, self.rate)[0]):
             return silent
         before = _vector(message.content)
-        reply = call_next(message, context)
-        if reply.has_error():  # an error would tell something about the data
-            return silent
-        update = _vector(reply.content) - before
-        norm = float(np.linalg.norm(update))
-        update = (
-            update * min(1.0, self.clip / norm) if 0.0 < norm < np.inf else np.zeros_like(before)
-        )
+        update = self._clipped(before, lambda: call_next(message, context))
         noisy = randomness.gaussian(
             torch.from_numpy(update), self.sigma * self.clip, 2.0 * self.clip
         )
         return Message(RecordDict({_REPORT: ArrayRecord([noisy.numpy()])}), reply_to=message)
+
+    def _clipped(self, before: Any, train: Callable[[], Message]) -> Any:
+        """What training changed, at most ``clip`` long; zero if that cannot be said."""
+        nothing = np.zeros_like(before)
+        try:
+            reply = train()
+            after = None if reply.has_error() else _vector(reply.content)
+        except Exception:
+            return nothing
+        if after is None or after.shape != before.shape:
+            return nothing
+        with np.errstate(all="ignore"):
+            update = after - before
+            norm = float(np.linalg.norm(update))
+        return update * min(1.0, self.clip / norm) if 0.0 < norm < np.inf else nothing
 
 
 class ShuffledCheckIn(FedAvg):  # type: ignore[misc]
@@ -123,11 +133,11 @@ class ShuffledCheckIn(FedAvg):  # type: ignore[misc]
         metrics = MetricRecord({"reports": len(mixed)})
         if self._arrays is None or not mixed:
             return self._arrays, metrics
-        mean = np.mean(mixed, axis=0)
         size = sum(array.numpy().size for array in self._arrays.values())
-        if mean.shape != (size,):
-            raise TrainingError(f"A report has {mean.size} numbers, the model {size}.")
-        return _moved(self._arrays, self.step * mean), metrics
+        for report in mixed:
+            if report.shape != (size,):
+                raise TrainingError(f"A report has {report.size} numbers, the model {size}.")
+        return _moved(self._arrays, self.step * np.mean(mixed, axis=0)), metrics
 
 
 def _vector(content: RecordDict) -> Any:

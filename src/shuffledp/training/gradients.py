@@ -42,16 +42,19 @@ _NUMBERS_AT_ONCE = 16_000_000
 
 
 def cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
-    """One loss per sample."""
-    return nn.functional.cross_entropy(outputs, labels, reduction="none")
+    """One loss per sample; 0, with gradient 0, where a label names no output."""
+    outside = (labels < 0) | (labels >= outputs.shape[1])
+    losses = nn.functional.cross_entropy(
+        outputs, torch.where(outside, torch.zeros_like(labels), labels), reduction="none"
+    )
+    return torch.where(outside, torch.zeros_like(losses), losses)
 
 
 class ClippedGradients:
     """Sums and reports of clipped per-sample gradients of one model.
 
     A sample whose gradient is not finite counts as zero: stopping would tell that it is there.
-    ``precise`` sums in double precision, so that a sample's share never exceeds the bound by more than
-    one part in 2^40.
+    ``precise`` sums in double precision: the trainers' noise covers what rounding then adds.
     """
 
     def __init__(
@@ -77,7 +80,7 @@ class ClippedGradients:
         """The sum of clipped gradients, as one vector (double precision if ``precise``)."""
         total = torch.zeros(self.size, dtype=self._dtype)
         for part, targets in self._parts(inputs, labels):
-            if self.explicit:
+            if self.explicit and self._as_expected(part):
                 total += self._explicit_total(part, targets)
             else:
                 total += self.reports(part, targets).sum(dim=0)
@@ -106,6 +109,13 @@ class ClippedGradients:
         return [
             (inputs[at : at + rows], labels[at : at + rows]) for at in range(0, len(inputs), rows)
         ]
+
+    def _as_expected(self, inputs: Tensor) -> bool:
+        """Whether linear layers see one vector per sample and others pictures, as formulas need."""
+        first = _first_shaped(self.model)
+        return isinstance(first, nn.Flatten) or inputs.ndim == (
+            2 if type(first) is nn.Linear else 4
+        )
 
     def _factors(self, norms: Tensor) -> Tensor:
         """min(1, bound / norm), and 0 where the norm is not finite."""
@@ -221,6 +231,12 @@ def _layers(model: nn.Module) -> list[nn.Module]:
     return [model]
 
 
+def _first_shaped(model: nn.Module) -> nn.Module | None:
+    """The first layer that cares for the shape of its input."""
+    kinds = (nn.Linear, nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d, nn.Flatten)
+    return next((layer for layer in _layers(model) if isinstance(layer, kinds)), None)
+
+
 def _explicit(model: nn.Module) -> bool:
     """Whether every layer has a formula and keeps samples apart; any doubt means no."""
     layers = _layers(model)
@@ -270,6 +286,12 @@ def check_model(model: nn.Module) -> None:
                 "model",
                 "free of batch normalisation, which mixes samples so that no gradient belongs to"
                 " one of them (use GroupNorm)",
+                f"{name or 'model'}: {type(module).__name__}",
+            )
+        if getattr(module, "track_running_stats", False):
+            raise ParameterError(
+                "model",
+                "free of running statistics, which keep the data without noise",
                 f"{name or 'model'}: {type(module).__name__}",
             )
     for name, parameter in model.named_parameters():

@@ -27,6 +27,10 @@ _MARGIN = 2.0**-20
 """Relative growth of the noise: covers rounded sums, and what a grid lacks of a continuous law."""
 _COIN_BITS = 64
 """Exact for all rates above 2^-11; smaller ones are rounded down."""
+_LARGEST = 2.0**52
+"""Where a value is held, in steps: 4096 noise scales from 0, beyond which doubles skip steps."""
+_APART = 2.0
+"""Steps per coordinate by which dividing and rounding can bring two values further apart."""
 
 
 class Randomness(ABC):
@@ -110,22 +114,48 @@ class Secure(Randomness):
         return bernoulli(self._stream, numerator, _COIN_BITS, size)
 
     def laplace(self, value: Tensor, sensitivity: float, eps0: float) -> Tensor:
-        # rounding to the grid moves two neighbouring values at most one step apart per coordinate
-        left = eps0 * (1.0 - _MARGIN) - value.numel() / 2.0**FINE
-        if left <= 0.0:
-            raise ParameterError("eps0", f"above {value.numel()} / 2^{FINE}", eps0)
-        grid = sensitivity / left / 2.0**FINE
+        grid = laplace_grid(value.numel(), sensitivity, eps0)
         return _on_grid(value, grid, FINE_NOISE.laplace(value.numel(), self._stream))
 
     def gaussian(self, value: Tensor, sigma: float, sensitivity: float) -> Tensor:
-        spread = math.sqrt(value.numel()) * sigma / sensitivity / 2.0**FINE
-        grid = sigma * (1.0 + _MARGIN + 2.0 * spread) / 2.0**FINE
+        grid = gaussian_grid(value.numel(), sigma, sensitivity)
         return _on_grid(value, grid, FINE_NOISE.gaussian(value.numel(), self._stream))
 
 
+def laplace_grid(size: int, sensitivity: float, eps0: float) -> float:
+    """The step for ``size`` coordinates, the noise scale being 2^40 steps; from public numbers only."""
+    left = eps0 * (1.0 - _MARGIN) - _APART * size / 2.0**FINE
+    if left <= 0.0:
+        raise ParameterError("eps0", f"above {_APART * size:.0f} / 2^{FINE}", eps0)
+    return _representable("sensitivity", sensitivity, sensitivity / left / 2.0**FINE)
+
+
+def gaussian_grid(size: int, sigma: float, sensitivity: float) -> float:
+    """The step for ``size`` coordinates, the deviation being 2^40 steps; from public numbers only."""
+    left = 1.0 / (1.0 + _MARGIN) - _APART * math.sqrt(size) * sigma / sensitivity / 2.0**FINE
+    if left <= 0.0:
+        most = 2.0**FINE / _APART / math.sqrt(size)
+        raise ParameterError("sigma", f"below {most:.3g} times the sensitivity", sigma)
+    return _representable("sigma", sigma, sigma / left / 2.0**FINE)
+
+
+def _representable(name: str, value: float, grid: float) -> float:
+    if not 1e-290 < grid < 1e290:
+        raise ParameterError(name, "such that noise and its grid fit a double", value)
+    return grid
+
+
 def _on_grid(value: Tensor, grid: float, noise: Integers) -> Tensor:
-    """(round(value / grid) + noise) * grid, in whole numbers."""
-    scaled = value.detach().to(torch.float64).flatten().numpy() / grid
-    if not (np.abs(scaled) < 2.0**52).all():
-        raise ParameterError("value", "finite and at most 4096 times the noise", "a larger one")
-    return torch.from_numpy((np.rint(scaled).astype(np.int64) + noise) * grid).view_as(value)
+    """(round(value / grid), held within the range, + noise) * grid, in whole numbers."""
+    return torch.from_numpy((whole_steps(value, grid) + noise) * grid).view_as(value)
+
+
+def whole_steps(value: Tensor, grid: float) -> Integers:
+    """value / grid in whole steps; a coordinate beyond the range stays at its end, NaN is 0.
+
+    It never refuses or warns: that would tell what the noise is there to hide.
+    """
+    with np.errstate(over="ignore"):
+        scaled = value.detach().to(torch.float64).flatten().numpy() / grid
+    held = np.clip(np.nan_to_num(scaled, nan=0.0), -_LARGEST, _LARGEST)
+    return np.rint(held).astype(np.int64)

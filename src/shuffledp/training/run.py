@@ -25,6 +25,8 @@ from shuffledp.training.trainer import Trainer, accuracy
 _TRAIN_SAMPLES = 10_000
 """Training samples whose accuracy a simulation shows."""
 _RUN, _CHECKPOINT, _BOOK, _LOG = "run.json", "checkpoint.pt", "book.json", "log.csv"
+_ENDED = "ended.json"
+"""Why a run ended in an error: its last releases have been seen, so it cannot make them again."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ def run(
     begun = place is not None and any((place / x).exists() for x in (_RUN, _BOOK, _CHECKPOINT))
     if place is not None:
         run_name(place)
+        _check_not_ended(place / _ENDED)
     history, done = History(trainer), 0
     if place is not None and (place / _CHECKPOINT).exists():
         done = _restore(trainer, history, place / _CHECKPOINT)
@@ -142,10 +145,15 @@ def run(
         planned = min(every, allowed - done)
         if book is not None:
             book.spend(done + planned)
-        for _ in range(planned):
-            trainer.release()
-        done += planned
-        row = _measure(trainer, data, done, time.perf_counter() - start)
+        try:
+            for _ in range(planned):
+                trainer.release()
+            done += planned
+            row = _measure(trainer, data, done, time.perf_counter() - start)
+        except TrainingError as error:
+            if place is not None:
+                write_durably(place / _ENDED, (json.dumps({"reason": str(error)}) + "\n").encode())
+            raise
         history.rows.append(row)
         if place is not None:
             _save(trainer, history, place, done)
@@ -168,6 +176,14 @@ def run_name(folder: str | Path) -> str:
         return str(json.loads(path.read_text())["name"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TrainingError(f"{path} does not name a run.") from error
+
+
+def _check_not_ended(path: Path) -> None:
+    if path.exists():
+        raise TrainingError(
+            f"The run in {path.parent} ended in an error, which told something of its last releases."
+            " Begin a new run in another folder."
+        )
 
 
 def _check_record(total: int, done: int, every: int, begun: Path | None) -> None:

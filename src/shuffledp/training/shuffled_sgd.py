@@ -13,6 +13,7 @@ from shuffledp.errors import ParameterError
 from shuffledp.training.accounting import Epochs
 from shuffledp.training.data import Array
 from shuffledp.training.gradients import Loss, cross_entropy, step
+from shuffledp.training.noise import laplace_grid
 from shuffledp.training.trainer import Trainer
 
 
@@ -75,12 +76,15 @@ class ShuffledSGD(Trainer):
             unit=unit,
             delta=checks.probability("delta", delta),
         )
+        if self.eps0 is not None:  # refused now, from public numbers, or never
+            laplace_grid(self.gradients.size, self.sensitivity, self.eps0)
 
     @property
     def sensitivity(self) -> float:
-        """How far, in l1, one sample or one client can move a step."""
-        hidden = 1 if self.unit == "sample" else max(len(part) for part in self._members)
-        return 2.0 * self.gradients.bound * hidden / self.blocks
+        """How far, in l1, one sample or one client can move a step, rounding of the sum included."""
+        largest = max(len(part) for part in self._members)
+        hidden = 1 if self.unit == "sample" else largest
+        return 2.0 * self.gradients.bound * (hidden + largest**2 / 2.0**52) / self.blocks
 
     @property
     def settings(self) -> dict[str, Any]:

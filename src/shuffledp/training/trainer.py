@@ -16,6 +16,8 @@ from shuffledp.training.data import Array
 from shuffledp.training.gradients import ClippedGradients, Loss, Norm
 from shuffledp.training.noise import Randomness, Secure, Simulated
 
+_LARGEST_SUM = 1e300
+
 
 class Trainer(ABC):
     """A model, data that stays private, and releases computed from both, one after the other."""
@@ -48,6 +50,9 @@ class Trainer(ABC):
             raise ParameterError("inputs", "samples with one label each", shapes)
         self.learning_rate = checks.positive("learning_rate", learning_rate)
         self.gradients = ClippedGradients(model, clip, norm, loss, precise=not simulation)
+        if self.gradients.bound * len(self.inputs) > _LARGEST_SUM:
+            most = _LARGEST_SUM / len(self.inputs)
+            raise ParameterError("clip", f"at most {most:.3g}, so that no sum overflows", clip)
 
     @property
     def simulation(self) -> bool:
