@@ -48,6 +48,7 @@ def main() -> None:
         write_users(data, options.users)
         line = (
             f"run {data} --column value --task histogram --epsilon 1 --delta 1e-10 --mechanism krr"
+            f" --categories {','.join(f'v{i}' for i in range(16))}"
         )
         start = time.perf_counter()
         done = subprocess.run(

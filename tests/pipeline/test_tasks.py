@@ -14,6 +14,7 @@ from shuffledp.cli import main
 from shuffledp.pipeline.job import text, words
 
 N = 20_000
+WORDS = "--categories été,BOS,LAX,x"
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ def test_gaussian_numbers(data: Path) -> None:
 
 @pytest.mark.parametrize("visible", ["visible", "hidden"])
 def test_a_budget_per_user(data: Path, tmp_path: Path, visible: str) -> None:
-    line = f"personalized {data} --column word --budgets-column eps --delta 1e-6"
+    line = f"personalized {data} --column word {WORDS} --budgets-column eps --delta 1e-6"
     found = _ok(f"{line} --budgets-{visible} --out {tmp_path}/r.csv --plot {tmp_path}/r.png")
     assert [each["eps0"] for each in found["classes"]] == pytest.approx([0.5, 1.0, 4.0])
     assert sum(each["count"] for each in found["classes"]) == found["reports"] == N
@@ -115,7 +116,7 @@ def test_a_budget_per_user(data: Path, tmp_path: Path, visible: str) -> None:
 
 
 def test_budgets_as_a_table(data: Path) -> None:
-    line = f"personalized {data} --column word --budgets-column eps --delta 1e-6"
+    line = f"personalized {data} --column word {WORDS} --budgets-column eps --delta 1e-6"
     shown = _call(f"{line} --budgets-visible --simulation 1")
     assert "worst class" in shown.stdout
     assert "protects nobody" in shown.stdout
@@ -126,7 +127,7 @@ def test_a_budget_per_user_is_booked_before_the_answer(
     data: Path, tmp_path: Path, visible: str
 ) -> None:
     book, out = tmp_path / "book.db", tmp_path / "r.csv"
-    line = f"personalized {data} --column word --budgets-column eps --delta 1e-5"
+    line = f"personalized {data} --column word {WORDS} --budgets-column eps --delta 1e-5"
     line += f" --budgets-{visible} --out {out} --ledger {book} --cohort"
     for cohort, epsilon in (("poor", 0.01), ("rich", 5)):
         start = f"ledger init {cohort} --epsilon {epsilon} --delta 1e-5 --store {book}"
@@ -154,7 +155,7 @@ def test_names_in_pictures(tmp_path: Path, names: str) -> None:
     rows = [name for name in names.split(",") for _ in range(100)]
     (tmp_path / "names.csv").write_text("word\n" + "\n".join(rows) + "\n", encoding="utf-8")
     line = f"run {tmp_path}/names.csv --column word --task histogram --epsilon 1 --delta 1e-4"
-    result = _call(f"{line} --mechanism krr --plot {tmp_path}/names.png")
+    result = _call(f"{line} --categories {names} --mechanism krr --plot {tmp_path}/names.png")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "names.png").stat().st_size > 5000
     families, missing = _fallbacks({ord(letter) for letter in names})
@@ -179,7 +180,7 @@ def test_another_font_is_found_for_what_the_usual_one_lacks() -> None:
 
 
 def test_budgets_that_are_none(data: Path) -> None:
-    line = f"personalized {data} --column word --delta 1e-6"
+    line = f"personalized {data} --column word {WORDS} --delta 1e-6"
     assert "--budgets-visible" in _call(f"{line} --budgets-column eps").output
     wrong = _call(f"{line} --budgets-column bad --budgets-hidden")
     assert wrong.exit_code == 2

@@ -31,7 +31,12 @@ class Estimate:
     variances: Array
     reports: int
     guarantee: Interval | None = None
+    """What holds for the release as a whole, if anything is known to."""
+    label: str = ""
+    """The same in words, and what is not covered."""
     note: str = ""
+    dropped: int = 0
+    """Rows that gave no report, for want of a declared value."""
     projected: bool = False
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
@@ -55,8 +60,10 @@ class Estimate:
             "quantity": self.quantity,
             "reports": self.reports,
             "privacy": None if self.guarantee is None else self.guarantee.to_dict(),
+            "label": self.label,
             "projected": self.projected,
             "note": self.note,
+            "dropped": self.dropped,
             "estimates": [
                 {"name": name, "value": value, "error": error, "low": below, "high": above}
                 for name, value, error, below, above in zip(

@@ -6,21 +6,24 @@ import click
 
 from shuffledp.cli.collection import bar, show
 from shuffledp.cli.options import json_option, plot_option
+from shuffledp.cli.paths import READ, TABLE
 
 
 @click.command()
-@click.argument("reports", type=click.Path())
-@click.option("--out", help="Write the estimates to this .csv or .parquet file.")
+@click.argument("reports", type=READ)
+@click.option("--out", type=TABLE, help="Write the estimates to this .csv or .parquet file.")
 @click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
+@click.option(
+    "--unshuffled", is_flag=True, help="Take reports that were not shuffled; outputs say so."
+)
 @json_option
 @plot_option
-def analyze(reports: str, out: str | None, simplex: bool, as_json: bool, plot: str | None) -> None:
+def analyze(
+    reports: str, out: str | None, simplex: bool, unshuffled: bool, as_json: bool, plot: str | None
+) -> None:
     """Estimate from a file of REPORTS, with errors and the privacy they cost."""
     from shuffledp.pipeline import analyze as estimate
-    from shuffledp.pipeline.tables import kind
 
-    if out is not None:
-        kind("out", out)
     with bar("counting") as advance:
-        job, found = estimate(reports, advance)
+        job, found = estimate(reports, advance, unshuffled=unshuffled)
     show(job, found, out=out, plot=plot, as_json=as_json, project=simplex)

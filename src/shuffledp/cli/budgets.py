@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from shuffledp.cli.options import print_json
+from shuffledp.cli.paths import READ
 from shuffledp.errors import ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,7 +33,7 @@ def budget_options(command: F) -> F:
             " otherwise the worst is assumed.",
         ),
         click.option("--column", help="Column of the budgets.  [default: eps]"),
-        click.option("--budgets", help="CSV file with a header and a budget per user."),
+        click.option("--budgets", type=READ, help="CSV file with a header and a budget per user."),
     ):
         command = option(command)
     return command

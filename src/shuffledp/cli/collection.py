@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shuffledp import checks
 from shuffledp.cli.options import Count, F
+from shuffledp.cli.paths import BOOK, READ
 from shuffledp.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,8 +22,22 @@ if TYPE_CHECKING:
     from shuffledp.pipeline.steps import Booking
     from shuffledp.sampling import Stream
 
+_CATEGORIES = (
+    click.option(
+        "--categories",
+        type=READ,
+        help="Public values, separated by commas, or a text file of one per line (histogram).",
+    ),
+    click.option(
+        "--categories-from-data",
+        "from_data",
+        is_flag=True,
+        help="Publish the list of values found in the table: no guarantee covers it.",
+    ),
+    click.option("--other", default="", help="Category of all values that are not listed."),
+)
 _QUESTION = (
-    click.argument("data", type=click.Path()),
+    click.argument("data", type=READ),
     click.option("--column", "columns", multiple=True, required=True, help="Column to ask about."),
     click.option(
         "--task",
@@ -34,10 +50,7 @@ _QUESTION = (
     click.option(
         "--mechanism", default="best", show_default=True, help="Randomizer; best: the planner's."
     ),
-    click.option(
-        "--categories",
-        help="Public values, separated by commas, or a text file of one per line (histogram).",
-    ),
+    *_CATEGORIES,
     click.option("--low", type=float, help="Least value of the declared range."),
     click.option("--high", type=float, help="Largest value of the declared range."),
     click.option("--bins", type=int, default=64, show_default=True, help="Cells (quantiles)."),
@@ -56,7 +69,20 @@ _QUESTION = (
     click.option(
         "--most", type=int, default=20, show_default=True, help="Words to find (heavy-hitters)."
     ),
-    click.option("--n", type=Count(), help="Users in a batch (default: the rows of the table)."),
+    click.option("--n", type=Count(), help="Users in all (default: the rows of the table)."),
+    click.option(
+        "--minimum",
+        type=Count(),
+        help="Fewest reports to release, which the guarantee is for (default: n).",
+    ),
+    click.option(
+        "--on-bad-rows",
+        "bad_rows",
+        type=click.Choice(["refuse", "drop"]),
+        default="refuse",
+        show_default=True,
+        help="Rows without a value, or with one that is not declared.",
+    ),
 )
 simulation_option = click.option(
     "--simulation",
@@ -79,6 +105,7 @@ def ledger_options(command: F) -> F:
         click.option("--cohort", help="Whose budget pays (with --ledger)."),
         click.option(
             "--ledger",
+            type=BOOK,
             envvar="SHUFFLEDP_LEDGER",
             help="Record the spend in this book, an SQLite file or postgresql:// URL, before release.",
         ),
@@ -121,10 +148,12 @@ def job_booking(ledger: str | None, cohort: str | None) -> Booking:
     book = booking(ledger, cohort)
 
     def spend(job: Job, reports: frozenset[str]) -> None:
+        from shuffledp.pipeline.job import FOUND
         from shuffledp.protocols import Shuffled
 
         protocol = Shuffled(job.device.randomizer, job.n)
-        book(protocol, f"{job.task} of {', '.join(job.columns)}", reports)
+        about = f"{job.task} of {', '.join(job.columns)}"
+        book(protocol, f"{about}; {FOUND}" if job.values_from_data else about, reports)
 
     return spend
 
@@ -132,6 +161,13 @@ def job_booking(ledger: str | None, cohort: str | None) -> Booking:
 def question_about_data(command: F) -> F:
     """DATA, --column, --task, the guarantee, and how values are declared."""
     for option in reversed(_QUESTION):
+        command = option(command)
+    return command
+
+
+def category_options(command: F) -> F:
+    """--categories, and what takes their place."""
+    for option in reversed(_CATEGORIES):
         command = option(command)
     return command
 
@@ -172,6 +208,8 @@ def job(
     delta: float,
     mechanism: str,
     categories: str | None,
+    from_data: bool,
+    other: str,
     low: float | None,
     high: float | None,
     bins: int,
@@ -179,13 +217,20 @@ def job(
     letters: int,
     most: int,
     n: int | None,
+    minimum: int | None,
+    bad_rows: str,
+    **parts: Any,
 ) -> Job:
     """The collection the options describe, calibrated."""
     from shuffledp.pipeline import Job, survey
     from shuffledp.reports.text import progress
 
-    options: dict[str, Any] = {}
-    known = _listed(categories)
+    options: dict[str, Any] = {"bad_rows": bad_rows, **parts}
+    known: tuple[str, ...] = ()
+    if task == "histogram":
+        known = listed(categories, from_data, other)
+    elif categories is not None or from_data or other:
+        raise ParameterError("categories", f"left out for task {task!r}", categories)
     if task in ("histogram", "heavy-hitters"):
         if low is not None or high is not None:
             raise ParameterError("low", f"left out for task {task!r}", low)
@@ -194,46 +239,89 @@ def job(
         if low is None or high is None:
             raise ParameterError("low", f"given, with high, for task {task!r}", low)
         options |= {"low": low, "high": high, "bins": bins, "norm": norm}
-    if n is None or (task == "histogram" and not known):
+    if bad_rows == "drop" and minimum is None:
+        raise ParameterError(
+            "minimum",
+            "given with --on-bad-rows drop: how many good rows there are is no secret,"
+            " but must not decide what is accounted for",
+            None,
+        )
+    if n is None or from_data:
         with bar("looking") as advance:
-            rows, seen = survey(data, columns, values=task == "histogram", advance=advance)
+            rows, seen = survey(
+                data, columns, values=from_data, drop=bad_rows == "drop", advance=advance
+            )
         n = rows if n is None else n
-        if task == "histogram" and not known:
-            known = _taken_as_public(seen)
+        if from_data:
+            known = published(seen)
     if task == "histogram":
-        options["categories"] = known
-    asked = Job(task, columns, n, epsilon, delta, mechanism, **options)
+        options |= {"categories": known, "other": other, "values_from_data": from_data}
+    users = checks.count("n", n)
+    asked = Job(
+        task,
+        columns,
+        users if minimum is None else checks.count("minimum", minimum),
+        epsilon,
+        delta,
+        mechanism,
+        users=users,
+        **options,
+    )
     return asked.calibrated(lambda names: progress(names, "calibrating"))
 
 
-def declared(data: str, column: str, categories: str | None) -> tuple[str, ...]:
-    """The public values, or those found."""
+def declared(
+    data: str, column: str, categories: str | None, from_data: bool, other: str
+) -> tuple[str, ...]:
+    """The public values, or those found, if that was asked for."""
     from shuffledp.pipeline import survey
 
-    known = _listed(categories)
-    if known:
+    known = listed(categories, from_data, other)
+    if not from_data:
         return known
     with bar("looking") as advance:
-        return _taken_as_public(survey(data, [column], values=True, advance=advance)[1])
+        return published(survey(data, [column], values=True, advance=advance)[1])
 
 
-def _taken_as_public(values: tuple[str, ...]) -> tuple[str, ...]:
+def published(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Says what is done with values that were found."""
     click.echo(
-        f"note: the {len(values)} values found are taken to be public (--categories)", err=True
+        f"warning: the list of the {len(values):,} values found is published as it is, also values"
+        " that one user alone holds; no guarantee covers it",
+        err=True,
     )
     return values
 
 
-def _listed(given: str | None) -> tuple[str, ...]:
-    if given is None:
+def listed(given: str | None, from_data: bool, other: str) -> tuple[str, ...]:
+    """The declared values; none if they are to be found."""
+    if from_data:
+        if given is not None or other:
+            raise ParameterError("categories", "left out with --categories-from-data", given)
         return ()
-    path = Path(given)
+    if given is None:
+        raise ParameterError(
+            "categories",
+            "given, public values that do not come from the data. Frequent values are found privately"
+            " by --task heavy-hitters; --categories-from-data publishes all that are there, which no"
+            " guarantee covers",
+            None,
+        )
+    lines = given.split(",")
+    if _is_file(given):
+        try:
+            lines = Path(given).read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, ValueError) as error:
+            raise ParameterError("categories", "a readable text file in UTF-8", given) from error
+    known = tuple(line.strip() for line in lines if line.strip())
+    return known if not other or other in known else (*known, other)
+
+
+def _is_file(given: str) -> bool:
     try:
-        if path.is_file():
-            return tuple(line.strip() for line in path.read_text().splitlines() if line.strip())
-    except (OSError, UnicodeDecodeError) as error:
-        raise ParameterError("categories", "a readable text file", given) from error
-    return tuple(part.strip() for part in given.split(",") if part.strip())
+        return Path(given).is_file()
+    except (OSError, ValueError):  # too long for a name: a list
+        return False
 
 
 def pure_budget(job: Job) -> float | None:
@@ -266,7 +354,9 @@ def show(
             "mechanism": str(job.device.randomizer),
             "eps0": pure_budget(job),
             "delta": job.delta,
+            "shuffled": job.shuffled,
             "simulated": job.simulated,
+            "categories_from_data": job.values_from_data,
         }
         print_json(described | found.to_dict())
     else:

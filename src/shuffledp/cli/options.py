@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 import click
 
+from shuffledp.cli.paths import PICTURE, READ
 from shuffledp.errors import ParameterError
 from shuffledp.protocols import Shuffled
 from shuffledp.protocols.shuffled import QUESTIONS
 from shuffledp.randomizers import CheckIn, Randomizer, Repeated, Subsampled
 from shuffledp.randomizers.catalogue import MECHANISMS, build
-from shuffledp.reports.files import check_picture
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,7 +61,9 @@ _MECHANISM = (
         default=None,
         help="Values are numbers in an interval, not vectors (gaussian): a better guarantee.",
     ),
-    click.option("--channel", help="CSV file, one row of probabilities per input (channel)."),
+    click.option(
+        "--channel", type=READ, help="CSV file, one row of probabilities per input (channel)."
+    ),
     click.option("--check-in", "check_in", type=float, help="Probability that a user reports."),
     click.option("--drawn", type=Count(), help="Users drawn each round, without replacement."),
     click.option("--rounds", type=Count(), help="Rounds of reports by the same users."),
@@ -102,7 +104,7 @@ def question_options(command: F) -> F:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 plot_option = click.option(
     "--plot",
-    callback=lambda _context, _option, path: path and str(check_picture(path)),
+    type=PICTURE,
     help="Also write a picture to this file (.png, .pdf or .svg).",
 )
 

@@ -12,21 +12,22 @@ from shuffledp import checks
 from shuffledp.cli.collection import (
     bar,
     booking,
+    category_options,
     declared,
     ledger_options,
     simulation_option,
     stream,
 )
 from shuffledp.cli.options import json_option, plot_option, print_json
+from shuffledp.cli.paths import READ, TABLE
 from shuffledp.errors import ParameterError
-from shuffledp.labels import outward
 
 if TYPE_CHECKING:
     from shuffledp.protocols.personalized import Guarantees
 
 
 @click.command()
-@click.argument("data", type=click.Path())
+@click.argument("data", type=READ)
 @click.option("--column", required=True, help="Column to ask about.")
 @click.option("--budgets-column", required=True, help="Column of the users' budgets eps.")
 @click.option("--delta", type=float, required=True, help="delta of the guarantees.")
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     default=None,
     help="Does a user's budget travel next to the report?",
 )
-@click.option("--categories", help="Public values, separated by commas, or a text file of them.")
-@click.option("--out", help="Write the estimates to this .csv or .parquet file.")
+@category_options
+@click.option("--out", type=TABLE, help="Write the estimates to this .csv or .parquet file.")
 @ledger_options
 @simulation_option
 @json_option
@@ -48,6 +49,8 @@ def personalized(
     delta: float,
     budgets_visible: bool | None,
     categories: str | None,
+    from_data: bool,
+    other: str,
     out: str | None,
     ledger: str | None,
     cohort: str | None,
@@ -58,14 +61,11 @@ def personalized(
     """Randomize every row of DATA at its own budget, shuffle, estimate the frequencies."""
     from shuffledp.ledger.amounts import decimal_above, float_below
     from shuffledp.pipeline import write_estimate
+    from shuffledp.pipeline.job import FOUND
     from shuffledp.pipeline.personalized import personalized as collect
-    from shuffledp.pipeline.tables import check_folder, kind
 
     if budgets_visible is None:
         raise ParameterError("budgets_visible", "stated, or --budgets-hidden", None)
-    if out is not None:
-        kind("out", out)
-        check_folder("out", out)
     spend = booking(ledger, cohort)
 
     def book(guarantees: Guarantees) -> None:
@@ -73,14 +73,14 @@ def personalized(
         from shuffledp.ledger import Guarantee
 
         loss = decimal_above(Fraction(guarantees.worst.interval.upper), digits=20)
-        spend(
-            Guarantee(loss, str(delta)), f"frequencies of {column}, a budget per user", frozenset()
-        )
+        about = f"frequencies of {column}, a budget per user"
+        about = f"{about}; {FOUND}" if from_data else about
+        spend(Guarantee(loss, str(delta)), about, frozenset())
 
     # no more than the decimal that was typed, which is what a book records
     exact = float_below(Fraction(str(checks.probability("delta", delta))))
     start = time.perf_counter()
-    known = declared(data, column, categories)
+    known = declared(data, column, categories, from_data, other)
     with bar("randomizing") as advance:
         guarantees, found = collect(
             data,
@@ -90,6 +90,8 @@ def personalized(
             stream(simulation),
             delta=exact,
             budgets_visible=budgets_visible,
+            other=other,
+            values_from_data=from_data,
             book=book,
             advance=advance,
         )
@@ -98,13 +100,14 @@ def personalized(
     if plot is not None:
         from shuffledp.reports.personalized import save_guarantees
 
-        save_guarantees(guarantees, plot)
+        save_guarantees(guarantees, plot, FOUND if from_data else "")
     if as_json:
         described = {
             "column": column,
             "delta": delta,
             "budgets_visible": budgets_visible,
             "simulated": simulation is not None,
+            "categories_from_data": from_data,
             "warning": guarantees.warning,
             "classes": [each.to_dict() for each in guarantees.classes],
             "seconds": time.perf_counter() - start,
@@ -115,10 +118,5 @@ def personalized(
     from shuffledp.reports.personalized import print_classes
 
     print_classes(guarantees)
-    worst = guarantees.worst
-    privacy = (
-        f"privacy of the worst class (budget {worst.eps0:g}): epsilon"
-        f" {outward(worst.interval.upper, up=True)} at delta {delta:g}"
-    )
-    print_table(f"frequencies of {column}: {found.reports:,} reports", found, [privacy])
+    print_table(f"frequencies of {column}: {found.reports:,} reports", found)
     click.echo(guarantees.warning, err=True)

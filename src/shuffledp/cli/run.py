@@ -18,13 +18,14 @@ from shuffledp.cli.collection import (
     stream,
 )
 from shuffledp.cli.options import json_option, plot_option
+from shuffledp.cli.paths import TABLE
 from shuffledp.errors import ParameterError
 
 
 @click.command()
 @question_about_data
-@click.option("--out", help="Write the estimates to this .csv or .parquet file.")
-@click.option("--reports", help="Also write the shuffled reports to this file.")
+@click.option("--out", type=TABLE, help="Write the estimates to this .csv or .parquet file.")
+@click.option("--reports", type=TABLE, help="Also write the shuffled reports to this file.")
 @click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
 @click.option(
     "--spark",
@@ -54,12 +55,7 @@ def run(
     """Calibrate, randomize every row of DATA as a device would, shuffle, estimate."""
     from shuffledp.pipeline import Embedded, Engine
     from shuffledp.pipeline import run as collect
-    from shuffledp.pipeline.tables import check_folder, kind
 
-    for parameter, path in (("out", out), ("reports", reports)):
-        if path is not None:
-            kind(parameter, path)
-            check_folder(parameter, path)
     if simplex and question["task"] != "histogram":
         raise ParameterError("simplex", "left out unless the task is histogram", simplex)
     book = job_booking(ledger, cohort)

@@ -13,13 +13,17 @@ from shuffledp.cli.collection import (
     stream,
 )
 from shuffledp.cli.options import Count, json_option, print_json
-from shuffledp.labels import outward
+from shuffledp.cli.paths import READ, TABLE
 
 
 @click.command()
-@click.argument("reports", type=click.Path(), nargs=-1, required=True)
-@click.option("--out", required=True, help="Write the shuffled reports to this file.")
-@click.option("--minimum", type=Count(), help="Fewest reports to release (default: as promised).")
+@click.argument("reports", type=READ, nargs=-1, required=True)
+@click.option("--out", type=TABLE, required=True, help="Write the shuffled reports to this file.")
+@click.option(
+    "--minimum",
+    type=Count(),
+    help="Fewest reports to release, which the guarantee is for (default: as promised).",
+)
 @ledger_options
 @simulation_option
 @memory_option
@@ -36,7 +40,7 @@ def shuffle(
 ) -> None:
     """Put REPORTS in an order that tells nothing; too few are refused.
 
-    Several files of one collection are shuffled together; each user must be in one of them only, and
+    Several parts of one collection are shuffled together; each user must be in one of them only, and
     reports may be released once only.
     """
     from shuffledp.pipeline import shuffle as mix
@@ -44,7 +48,7 @@ def shuffle(
 
     book = job_booking(ledger, cohort)
     with bar("shuffling") as advance:
-        job = mix(
+        job, number = mix(
             reports,
             out,
             stream(simulation),
@@ -53,21 +57,23 @@ def shuffle(
             book=book,
             advance=advance,
         )
+    kept = job.guarantee.upper <= job.epsilon
     if as_json:
         print_json(
             {
-                "reports": job.n,
+                "reports": number,
+                "n": job.n,
                 "file": out,
-                "epsilon": job.guarantee.to_dict(),
+                "epsilon": None if job.values_from_data else job.guarantee.to_dict(),
                 "delta": job.delta,
+                "promised": {"epsilon": job.epsilon, "kept": kept},
+                "label": job.label,
                 "simulated": job.simulated,
+                "categories_from_data": job.values_from_data,
             }
         )
         return
-    click.echo(f"{out}: {job.n:,} reports shuffled")
-    click.echo(
-        f"privacy: epsilon {outward(job.guarantee.upper, up=True)} at delta {job.delta:g}"
-        f" ({job.guarantee.status.value} by {job.guarantee.theorem})"
-    )
+    click.echo(f"{out}: {number:,} reports shuffled")
+    click.echo(f"privacy: {job.label}")
     if job.simulated:
         click.echo(SIMULATED)

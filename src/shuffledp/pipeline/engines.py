@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from shuffledp.errors import ParameterError
 from shuffledp.pipeline.job import Job, Tally, numbered
 from shuffledp.pipeline.tables import read
 from shuffledp.sampling import Stream
@@ -20,6 +21,17 @@ from shuffledp.shuffling.shuffler import MEMORY
 
 Advance = Callable[[int], None]
 """Told how many rows are done."""
+
+
+def check_users(job: Job, number: int, of: str) -> None:
+    """One user who sends two reports loses more than is accounted for."""
+    if number > job.most_users:
+        raise ParameterError(
+            "n",
+            f"at least the {of}, one for each user: somebody who is there twice takes part in two"
+            " rounds, which are accounted for with --rounds 2",
+            job.most_users,
+        )
 
 
 class Engine(ABC):
@@ -46,6 +58,7 @@ class Embedded(Engine):
     def reports(self, job: Job, data: str | Path, advance: Advance) -> Iterator[Reports]:
         """Reports of all users, in the order of the table: for the shuffler only."""
         for row, batch in numbered(read(data, job.columns)):
+            check_users(job, row + batch.num_rows, "rows of the table")
             yield job.encode(batch, row, self._stream)
             advance(batch.num_rows)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shuffledp import checks
 from shuffledp.analysis import Estimate, Frequencies, HeavyHitters, Means, quantiles
 from shuffledp.errors import ParameterError
-from shuffledp.labels import Interval
+from shuffledp.labels import Interval, outward
 from shuffledp.pipeline.tables import arrow
 from shuffledp.planning import HeavyHitters as Words
 from shuffledp.planning import Histogram, Mean, Target, Task, Vector, plan
@@ -27,9 +27,16 @@ from shuffledp.sampling.prefixes import PrefixDevice
 
 Tally = Frequencies | Means | HeavyHitters
 TASKS = ("histogram", "heavy-hitters", "quantiles", "mean", "vector")
+BAD_ROWS = ("refuse", "drop")
 QUARTILES = (0.25, 0.5, 0.75)
 _MOST = 1e150
 """Ends of ranges, so that squares of their difference are numbers."""
+_UNDECLARED = "a value that is not shown here"
+"""Errors are kept in logs; what a user holds is not for them."""
+_WHOLE = 2**53
+"""Up to here every whole number is a double."""
+FOUND = "NOT COVERED: the list of values, which was read from the data and is published as it is"
+UNSHUFFLED = "NOT SHUFFLED"
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,19 @@ class Job:
     """Bytes of a word that count; the others are cut off."""
     most: int = 20
     """Words to find."""
+    users: int = 0
+    """Users asked in all, of which at least n report; 0 for n."""
+    collection: str = ""
+    """Files of parts of one collection have this name in common."""
+    part: int = 1
+    parts: int = 1
+    """Nobody is in two parts."""
+    other: str = ""
+    """Category of all values that are not declared; none: they are bad rows."""
+    bad_rows: str = "refuse"
+    """What becomes of a row without a declared value: 'refuse' all, or 'drop' that one."""
+    values_from_data: bool = False
+    """The categories were read from the data, so that they are published as they are."""
     batch: str = ""
     """Of reports not shuffled yet: which run of the devices they come from."""
     shuffled: bool = False
@@ -64,6 +84,19 @@ class Job:
         if self.task != "vector" and len(self.columns) != 1:
             raise ParameterError("column", f"one for task {self.task!r}", list(self.columns))
         checks.count("n", self.n)
+        if checks.whole("users", self.users, 0) and self.users < self.n:
+            raise ParameterError("users", f"at least the fewest that report, {self.n}", self.users)
+        checks.whole("parts", self.parts, 1)
+        if checks.whole("part", self.part, 1) > self.parts:
+            raise ParameterError("part", f"from 1 to {self.parts}", self.part)
+        if (self.parts > 1) != bool(self.collection):
+            raise ParameterError(
+                "collection", "a name if there are several parts, and only then", self.collection
+            )
+        if self.bad_rows not in BAD_ROWS:
+            raise ParameterError("bad_rows", "one of " + ", ".join(BAD_ROWS), self.bad_rows)
+        if self.other and self.other not in self.categories:
+            raise ParameterError("other", "one of the categories", self.other)
         checks.positive("epsilon", self.epsilon)
         checks.probability("delta", self.delta)
         if self.task == "histogram":
@@ -79,6 +112,11 @@ class Job:
             raise ParameterError("letters", "at most 7", self.letters)
         if self.norm is not None and self.task != "vector":
             raise ParameterError("norm", "left out unless the task is vector", self.norm)
+
+    @property
+    def most_users(self) -> int:
+        """No more reports than this are of different users."""
+        return self.users or self.n
 
     @property
     def question(self) -> Task:
@@ -128,14 +166,34 @@ class Job:
 
     def encode(self, batch: Any, first_row: int, stream: Stream) -> Reports:
         """Reports of the users in a record batch."""
-        return self.device.encode(self._inputs(batch, first_row), stream)
+        columns = batch.columns
+        if self.bad_rows == "drop":
+            columns = self._good(columns)
+        return self.device.encode(self._inputs(columns, first_row), stream)
 
-    def _inputs(self, batch: Any, first_row: int) -> NDArray[Any]:
+    def _good(self, columns: Sequence[Any]) -> list[Any]:
+        """The rows with a declared value in every column."""
+        pa = arrow()
+        good = np.ones(len(columns[0]), bool)
+        for column in columns:
+            if self.task in ("histogram", "heavy-hitters"):
+                good &= ~missing(column)
+                if self.task == "histogram" and not self.other:
+                    good &= ~missing(_found(texts(column), self.categories))
+            else:
+                good &= ~not_numbers(column)
+        return [column.filter(pa.array(good)) for column in columns]
+
+    def _inputs(self, columns: Sequence[Any], first_row: int) -> NDArray[Any]:
         if self.task == "histogram":
-            return places(batch.column(0), self.categories, first_row)
+            return places(columns[0], self.categories, first_row, self.other)
         if self.task == "heavy-hitters":
-            return words(batch.column(0), self.letters, first_row)
-        table = np.stack([numbers(column, first_row) for column in batch.columns], axis=1)
+            return words(columns[0], self.letters, first_row)
+        for column in columns:
+            if arrow().types.is_integer(column.type):
+                for name, end in (("low", self.low), ("high", self.high)):
+                    checks.real(name, end, "within +-2^53 for whole numbers", -_WHOLE, _WHOLE)
+        table = np.stack([numbers(column, first_row) for column in columns], axis=1)
         with np.errstate(over="ignore"):  # far out of the range is out of the range
             shares = np.clip((table - self.low) / (self.high - self.low), 0.0, 1.0)
         if self.task == "vector":
@@ -163,9 +221,29 @@ class Job:
             found = quantiles(tally, QUARTILES)[0].scaled(self.low, self.high)
         else:
             found = tally.estimate(self.columns).scaled(self.low, self.high)
-        guarantee = self.guarantee if self.shuffled else None
-        note = "; ".join(filter(None, (found.note, simulated)))
-        return replace(found, guarantee=guarantee, note=note)
+        return replace(
+            found,
+            guarantee=self.guarantee if self.shuffled and not self.values_from_data else None,
+            label=self.label,
+            note="; ".join(filter(None, (found.note, simulated))),
+        )
+
+    @property
+    def label(self) -> str:
+        """What the answer cost, and what it does not speak of: the same words wherever it is shown."""
+        device = f"{self.device.randomizer}"
+        if not self.shuffled:
+            said = [f"{UNSHUFFLED}; each report alone is {device}"]
+            return "; ".join(said + [FOUND] * self.values_from_data)
+        known = self.guarantee
+        epsilon = f"epsilon {outward(known.upper, up=True)} at delta {self.delta:g}"
+        who = f"{self.n:,} users, {device}"
+        if self.values_from_data:
+            return f"{FOUND}. If it were public: {epsilon} (by {known.theorem}), {who}"
+        said = [f"{epsilon} ({known.status.value} by {known.theorem}), {who}"]
+        if known.upper > self.epsilon:
+            said.append(f"NOT the promised epsilon {self.epsilon:g}, which needs more users")
+        return "; ".join(said)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
@@ -242,37 +320,48 @@ def distinct(categories: tuple[str, ...]) -> None:
         raise ParameterError("categories", "each given once", ", ".join(twice))
 
 
+def missing(column: Any) -> NDArray[np.bool_]:
+    """Which values are null."""
+    return np.asarray(column.is_null().to_numpy(zero_copy_only=False), bool)
+
+
 def present(column: Any, first_row: int) -> None:
     """No value is missing."""
     if column.null_count:
-        row = first_row + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        row = first_row + int(np.flatnonzero(missing(column))[0])
         raise ParameterError(
             "data", f"without missing values (row {row + 1}); quoted, NA and null are text", "null"
         )
 
 
-def texts(column: Any, first_row: int) -> Any:
+def texts(column: Any) -> Any:
     """Values as text."""
     pa = arrow()
-    present(column, first_row)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     try:
         return column.cast(pa.string())
-    except pa.ArrowException:
+    except (pa.ArrowException, UnicodeDecodeError):
         raise ParameterError("column", "of text or whole numbers", str(column.type)) from None
 
 
-def places(column: Any, categories: tuple[str, ...], first_row: int) -> NDArray[np.int64]:
+def _found(values: Any, categories: tuple[str, ...]) -> Any:
     pa = arrow()
-    values = texts(column, first_row)
-    found = pa.compute.index_in(values, pa.array(categories, pa.string()))
+    return pa.compute.index_in(values, pa.array(categories, pa.string()))
+
+
+def places(
+    column: Any, categories: tuple[str, ...], first_row: int, other: str = ""
+) -> NDArray[np.int64]:
+    """Where each value is in the list. What is not there goes to ``other``, if one is declared."""
+    present(column, first_row)
+    found = _found(texts(column), categories)
+    if found.null_count and other:
+        found = found.fill_null(categories.index(other))
     if found.null_count:
-        row = int(np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))[0])
+        row = first_row + int(np.flatnonzero(missing(found))[0])
         raise ParameterError(
-            "data",
-            f"of the declared categories only (row {first_row + row + 1})",
-            values[row].as_py(),
+            "data", f"of the declared categories only (row {row + 1})", _UNDECLARED
         )
     return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
 
@@ -280,7 +369,8 @@ def places(column: Any, categories: tuple[str, ...], first_row: int) -> NDArray[
 def words(column: Any, letters: int, first_row: int) -> NDArray[np.int64]:
     """The first bytes of each text as one number."""
     pa = arrow()
-    values = texts(column, first_row).cast(pa.binary()).to_pylist()
+    present(column, first_row)
+    values = texts(column).cast(pa.binary()).to_pylist()
     rows = np.array(values, f"S{letters}").view(np.uint8).reshape(-1, letters)
     places = 8 * np.arange(letters - 1, -1, -1)
     return np.asarray((rows.astype(np.int64) << places).sum(axis=1))
@@ -292,32 +382,53 @@ def text(word: int, letters: int) -> str:
 
 
 def numbers(column: Any, first_row: int) -> NDArray[np.float64]:
+    """Values as doubles, whole numbers beyond 2^53 rounded."""
     pa = arrow()
     present(column, first_row)
     try:
-        values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    except pa.ArrowException:
-        row = _first_that_is_none(column)
-        value = column[row].as_py()
-        raise ParameterError("data", f"numbers (row {first_row + row + 1})", value) from None
+        values = np.asarray(_doubles(column).to_numpy(zero_copy_only=False))
+    except (pa.ArrowException, UnicodeDecodeError):
+        row = int(np.flatnonzero(not_numbers(column))[0])
+        raise ParameterError("data", f"numbers (row {first_row + row + 1})", _UNDECLARED) from None
     bad = np.flatnonzero(np.isnan(values))
     if bad.size:
         raise ParameterError("data", f"numbers (row {first_row + bad[0] + 1})", "not a number")
-    return np.asarray(values)
+    return values
 
 
-def _first_that_is_none(column: Any) -> int:
-    """The row of the first value that is no number."""
+def _doubles(column: Any) -> Any:
     pa = arrow()
-    low, high = 0, len(column)
-    while high - low > 1:
-        middle = (low + high) // 2
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_integer(column.type):
+        return column.cast(pa.float64(), safe=False)  # rounded, which keeps the order
+    return column.cast(pa.float64())
+
+
+def not_numbers(column: Any) -> NDArray[np.bool_]:
+    """Which values are missing, or no numbers."""
+    pa = arrow()
+    bad = missing(column)
+    try:
+        _doubles(column[:0])
+    except pa.ArrowException:
+        raise ParameterError("column", "of numbers", str(column.type)) from None
+
+    def search(low: int, high: int) -> None:
+        """Halves that are all numbers are settled at once."""
         try:
-            column[low:middle].cast(pa.float64())
-            low = middle
-        except pa.ArrowException:
-            high = middle
-    return low
+            values = _doubles(column[low:high]).to_numpy(zero_copy_only=False)
+            bad[low:high] |= np.isnan(np.asarray(values, np.float64))
+        except (pa.ArrowException, UnicodeDecodeError):
+            if high - low == 1:
+                bad[low] = True
+                return
+            middle = (low + high) // 2
+            search(low, middle)
+            search(middle, high)
+
+    search(0, len(column))
+    return bad
 
 
 def numbered(batches: Any) -> Iterator[tuple[int, Any]]:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from shuffledp import checks
 from shuffledp.analysis import Estimate, Frequencies, MixedFrequencies, combine
 from shuffledp.errors import ParameterError
-from shuffledp.pipeline.job import distinct, numbered, numbers, places
+from shuffledp.labels import outward
+from shuffledp.pipeline.job import FOUND, distinct, numbered, numbers, places
 from shuffledp.pipeline.tables import read
 from shuffledp.protocols import Personalized
 from shuffledp.protocols.personalized import Guarantees
@@ -34,6 +35,8 @@ def personalized(
     *,
     delta: float,
     budgets_visible: bool,
+    other: str = "",
+    values_from_data: bool = False,
     book: Callable[[Guarantees], None] = lambda _guarantees: None,
     advance: Callable[[int], None] = lambda _rows: None,
 ) -> tuple[Guarantees, Estimate]:
@@ -60,19 +63,43 @@ def personalized(
     together = MixedFrequencies(list(devices.values()), [users[eps0] for eps0 in devices])
     apart = {eps0: Frequencies(machine) for eps0, machine in devices.items()}
     for row, batch in numbered(read(data, [column, budgets_column])):
-        values = places(batch.column(0), categories, row)
+        values = places(batch.column(0), categories, row, other)
         budgets = _budgets(batch.column(1), row)
         for eps0 in np.unique(budgets).tolist():
+            users[eps0] -= int(np.count_nonzero(budgets == eps0))
+            if users[eps0] < 0:
+                raise _changed(data)
             reports = devices[eps0].encode(values[budgets == eps0], stream)
             (apart[eps0] if budgets_visible else together).add(reports)
         advance(batch.num_rows)
+    if any(users.values()):
+        raise _changed(data)
     if budgets_visible:
         found = combine([tally.estimate(categories) for tally in apart.values()])
     else:
         found = together.estimate(categories)
     note = "; ".join(filter(None, (found.note, SIMULATED if stream.simulated else "")))
     book(guarantees)
-    return guarantees, replace(found, guarantee=guarantees.worst.interval, note=note)
+    worst = guarantees.worst.interval
+    known = None if values_from_data else worst
+    label = _label(guarantees, values_from_data)
+    return guarantees, replace(found, guarantee=known, label=label, note=note)
+
+
+def _label(guarantees: Guarantees, values_from_data: bool) -> str:
+    """What the worst class is guaranteed, in words."""
+    worst = guarantees.worst
+    known = worst.interval
+    epsilon = f"epsilon {outward(known.upper, up=True)} at delta {guarantees.given:g}"
+    who = f"worst class (budget {worst.eps0:g})"
+    if values_from_data:
+        return f"{FOUND}. If it were public: {epsilon} (by {known.theorem}), {who}"
+    return f"{epsilon} ({known.status.value} by {known.theorem}), {who}"
+
+
+def _changed(data: str | Path) -> ParameterError:
+    """The guarantee was computed for the users of the first reading."""
+    return ParameterError("data", "a file that is left alone while it is read", str(data))
 
 
 def _budgets(column: object, row: int) -> NDArray[np.float64]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -12,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from shuffledp import checks
 from shuffledp.analysis import Estimate
 from shuffledp.errors import ParameterError
-from shuffledp.pipeline.engines import Advance, Embedded, Engine
+from shuffledp.files import check_apart
+from shuffledp.pipeline.engines import Advance, Embedded, Engine, check_users
 from shuffledp.pipeline.job import Job, Tally, numbered, present, texts
-from shuffledp.pipeline.tables import header, kind, read, written
+from shuffledp.pipeline.report_files import read_reports, write_reports
+from shuffledp.pipeline.tables import kind, parquet_rows, read, written
 from shuffledp.sampling import Stream
 from shuffledp.sampling.device import Reports
 from shuffledp.shuffling import Shuffler
@@ -38,16 +40,22 @@ def _free(_job: Job, _batches: frozenset[str]) -> None:
 
 
 def survey(
-    data: str | Path, columns: Sequence[str], *, values: bool, advance: Advance = _silent
+    data: str | Path,
+    columns: Sequence[str],
+    *,
+    values: bool,
+    drop: bool = False,
+    advance: Advance = _silent,
 ) -> tuple[int, tuple[str, ...]]:
     """Number of rows, and the distinct values of the first column if asked for."""
     found: set[str] = set()
     rows = 0
     for row, batch in numbered(read(data, columns)):
         for column in batch.columns:
-            present(column, row)
+            if not drop:
+                present(column, row)
         if values:
-            found.update(texts(batch.column(0), row).unique().to_pylist())
+            found.update(texts(batch.column(0)).drop_null().unique().to_pylist())
         rows += batch.num_rows
         advance(batch.num_rows)
     if rows == 0:
@@ -55,58 +63,27 @@ def survey(
     return rows, tuple(sorted(found))
 
 
-def _names(job: Job) -> list[str]:
-    return [f"report_{i}" for i in range(job.device.columns)]
+class _Rows:
+    """Counts rows on their way to whoever is told of them."""
 
+    def __init__(self, advance: Advance) -> None:
+        self._advance, self.seen = advance, 0
 
-def write_reports(job: Job, blocks: Iterable[Reports], out: str | Path) -> int:
-    """A file of reports; how many."""
-    number = 0
-    with written(out, _names(job), job.to_json()) as writer:
-        for block in blocks:
-            writer.write(list(np.ascontiguousarray(block.T)))
-            number += len(block)
-        if number == 0:
-            raise ParameterError("data", "with users who report", 0)
-    return number
-
-
-def read_reports(path: str | Path, advance: Advance = _silent) -> tuple[Job, Iterator[Reports]]:
-    """The job a file of reports belongs to, and its reports."""
-    job = Job.from_json(header(path), path)
-
-    def blocks() -> Iterator[Reports]:
-        for row, batch in numbered(read(path, _names(job))):
-            columns = []
-            for column in batch.columns:
-                present(column, row)
-                columns.append(_whole(np.asarray(column), job.device.dtype, path))
-            yield np.stack(columns, axis=1)
-            advance(batch.num_rows)
-
-    return job, blocks()
-
-
-def _whole(sent: np.ndarray, dtype: Any, path: str | Path) -> np.ndarray:
-    """What a device can have sent, in its own type; a CSV file holds text."""
-    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    try:
-        numbers = sent if sent.dtype.kind in "iuf" else sent.astype(np.int64)
-    except (ValueError, OverflowError):
-        numbers = np.array([np.nan])
-    if numbers.dtype.kind == "f" or numbers.min() < least or numbers.max() > most:
-        raise ParameterError("reports", f"whole numbers from {least} to {most}", str(path))
-    return np.asarray(numbers.astype(dtype))
+    def __call__(self, rows: int) -> None:
+        self.seen += rows
+        self._advance(rows)
 
 
 def encode(
     job: Job, data: str | Path, out: str | Path, stream: Stream, advance: Advance = _silent
-) -> int:
-    """Randomize every row as a device would."""
+) -> tuple[int, int]:
+    """Randomize every row as a device would: how many reports, and how many rows were dropped."""
     kind("out", out)
-    batch = secrets.token_hex(16)
+    check_apart("out", out, "the data", data)
+    batch, rows = secrets.token_hex(16), _Rows(advance)
     job = replace(job.checked(), batch=batch, shuffled=False, simulated=stream.simulated)
-    return write_reports(job, Embedded(stream).reports(job, data, advance), out)
+    number = write_reports(job, Embedded(stream).reports(job, data, rows), out)
+    return number, rows.seen - number
 
 
 def pooled(
@@ -116,7 +93,7 @@ def pooled(
     if not paths:
         raise ParameterError("reports", "at least one file", 0)
     read = [read_reports(path, advance) for path in paths]
-    job, batches = read[0][0], set[str]()
+    job, batches, parts = read[0][0], set[str](), dict[int, str | Path]()
     for path, (other, _) in zip(paths, read, strict=True):
         if other.shuffled:  # users in two outputs would be counted twice
             raise ParameterError("reports", "not shuffled yet", str(path))
@@ -124,15 +101,33 @@ def pooled(
             raise ParameterError("reports", "each file once, also under other names", str(path))
         batches.add(other.batch)
         for name, value in asdict(other).items():
-            if name not in ("batch", "simulated") and value != getattr(job, name):
+            if name not in ("batch", "simulated", "part") and value != getattr(job, name):
                 raise ParameterError(
                     "reports",
                     f"of one collection: {name!r} is {getattr(job, name)!r} in {paths[0]}",
                     f"{value!r} in {path}",
                 )
-    job = replace(job, batch="", simulated=any(other.simulated for other, _ in read))
+        if other.part in parts:
+            raise ParameterError("reports", _twice(other, parts[other.part]), str(path))
+        parts[other.part] = path
+    job = replace(job, batch="", part=1, simulated=any(other.simulated for other, _ in read))
     blocks = (_sendable(job, path, blocks) for path, (_, blocks) in zip(paths, read, strict=True))
     return job, frozenset(batches), chain.from_iterable(blocks)
+
+
+def _twice(job: Job, first: str | Path) -> str:
+    """Why the same part cannot be there again."""
+    rounds = (
+        "The same users again are another round: shuffle each round by itself, and account for"
+        " both with --rounds 2"
+    )
+    if job.parts > 1:
+        return f"each part once: part {job.part} of {job.parts} is also {first}. {rounds}"
+    return (
+        f"files of different users: this one and {first} each hold all {job.most_users:,} users of"
+        " a collection. Parts of one collection are declared when they are encoded (--collection"
+        f" NAME --part 1/2, --part 2/2). {rounds}"
+    )
 
 
 def _sendable(job: Job, path: str | Path, blocks: Iterator[Reports]) -> Iterator[Reports]:
@@ -158,23 +153,36 @@ def shuffle(
     memory: int = MEMORY,
     book: Booking = _free,
     advance: Advance = _silent,
-) -> Job:
-    """The same reports, of one file or several, in an order that tells nothing, if there are enough."""
+) -> tuple[Job, int]:
+    """The same reports, of one file or several, in an order that tells nothing, if there are enough.
+
+    Accounted for the number of users promised, or for ``minimum``; never for more that turn up.
+    """
     kind("out", out)
     paths = [reports] if isinstance(reports, str | Path) else reports
-    if any(os.path.realpath(path) == os.path.realpath(out) for path in paths):
-        raise ParameterError("out", "another file than the reports", str(out))
+    for path in paths:
+        check_apart("out", out, "the reports", path)
     job, batches, blocks = pooled(paths, advance)
-    least = job.n if minimum is None else minimum
-    shuffler = Shuffler(stream, minimum=least, memory=memory)
+    # for a number that is known beforehand, and not for how many turn up
+    if minimum is not None:
+        job = _at_least(job, checks.count("minimum", minimum))
+    shuffler = Shuffler(stream, minimum=job.n, memory=memory)
     for block in blocks:
         shuffler.add(block)
-    if shuffler.size < least:  # before anything is computed for it
+        check_users(job, shuffler.size, "reports in these files")
+    if shuffler.size < job.n:  # before anything is computed for it
         next(shuffler.release())
-    # the guarantee is for the batch that is there, not for the one hoped for
-    job = replace(job, n=shuffler.size, shuffled=True, simulated=job.simulated or stream.simulated)
-    write_reports(job, _booked(shuffler.release(), lambda: book(job, batches)), out)
-    return job
+    job = replace(job, shuffled=True, simulated=job.simulated or stream.simulated)
+    return job, write_reports(job, _booked(shuffler.release(), lambda: book(job, batches)), out)
+
+
+def _at_least(job: Job, minimum: int) -> Job:
+    """Accounted for this many users."""
+    if minimum > job.most_users:
+        raise ParameterError(
+            "reports", f"at least the minimum batch of {minimum} to be released", job.most_users
+        )
+    return replace(job, n=minimum, users=job.most_users)
 
 
 def _booked(blocks: Iterator[Reports], book: Callable[[], None]) -> Iterator[Reports]:
@@ -185,9 +193,15 @@ def _booked(blocks: Iterator[Reports], book: Callable[[], None]) -> Iterator[Rep
         yield block
 
 
-def analyze(reports: str | Path, advance: Advance = _silent) -> tuple[Job, Estimate]:
-    """Estimates from a file of reports."""
+def analyze(
+    reports: str | Path, advance: Advance = _silent, *, unshuffled: bool = False
+) -> tuple[Job, Estimate]:
+    """Estimates from a file of reports; of those not shuffled only if that is asked for."""
     job, blocks = read_reports(reports, advance)
+    if not (job.shuffled or unshuffled):
+        raise ParameterError(
+            "reports", "shuffled, or asked for by --unshuffled: they protect less", str(reports)
+        )
     tally = job.tally()
     for block in blocks:
         _count(tally, block, reports)
@@ -210,36 +224,46 @@ def run(
     Only counts leave this process, and they have no order: reports are permuted if a file of them
     is asked for.
     """
+    if reports is not None:
+        kind("reports", reports)
+        check_apart("reports", reports, "the data", data)
     job = replace(job.checked(), shuffled=True, simulated=engine.simulated)
+    rows = _Rows(advance)
+    if kind("data", data) == ".parquet":
+        check_users(job, parquet_rows(data), "rows of the table")
     if reports is None:
-        tally = engine.tallied(job, data, advance)
+        tally = engine.tallied(job, data, rows)
         if tally.reports < job.n:
             raise ParameterError(
                 "data", f"at least the promised batch of {job.n} rows", tally.reports
             )
         found = job.estimate(tally)  # what may fail fails before anything is spent
         book(job, frozenset())
-        return job, found
-    tally = job.tally()
+    else:
+        tally = job.tally()
+        blocks = _booked(engine.shuffled(job, data, rows), lambda: book(job, frozenset()))
+        write_reports(job, _counted(blocks, tally), reports)
+        found = job.estimate(tally)
+    in_all = parquet_rows(data) if kind("data", data) == ".parquet" else rows.seen
+    return job, replace(found, dropped=in_all - found.reports)
 
-    def counted() -> Iterator[Reports]:
-        for block in _booked(engine.shuffled(job, data, advance), lambda: book(job, frozenset())):
-            tally.add(block)
-            yield block
 
-    write_reports(job, counted(), reports)
-    return job, job.estimate(tally)
+def _counted(blocks: Iterator[Reports], tally: Tally) -> Iterator[Reports]:
+    for block in blocks:
+        tally.add(block)
+        yield block
 
 
 def write_estimate(found: Estimate, out: str | Path) -> None:
-    """A table of the estimates and their errors."""
+    """A table of the estimates and their errors, each row with the privacy that it cost."""
     low, high = found.interval()
-    columns = [
+    columns: list[Any] = [
         [str(name) for name in found.names],
         found.values,
         np.sqrt(found.variances),
         low,
         high,
+        ["; ".join(filter(None, (found.label, found.note)))] * len(found.names),
     ]
-    with written(out, ["name", "value", "error", "low", "high"]) as writer:
+    with written(out, ["name", "value", "error", "low", "high", "privacy"]) as writer:
         writer.write(columns)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
-import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from shuffledp.errors import MissingExtraError, ParameterError
 from shuffledp.files import whole_file
@@ -23,13 +25,6 @@ def kind(parameter: str, path: str | Path) -> str:
     if suffix not in _KINDS:
         raise ParameterError(parameter, "a .csv or .parquet file", str(path))
     return suffix
-
-
-def check_folder(parameter: str, path: str | Path) -> None:
-    """That a file can be made there, asked before anything is spent on it."""
-    folder = Path(path).absolute().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise ParameterError(parameter, "in a folder that can be written", str(path))
 
 
 def arrow() -> Any:
@@ -50,8 +45,15 @@ def _readable(path: str | Path) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        reason = str(error).splitlines()[0]
-        raise ParameterError("data", "a readable table", f"{path}: {reason}") from error
+        raise ParameterError("data", "a readable table", f"{path}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Without the row that pyarrow quotes: errors are kept in logs."""
+    if isinstance(error, UnicodeDecodeError):
+        return "text in UTF-8 is needed"
+    lines = str(error).splitlines() or [type(error).__name__]
+    return re.sub(r"(got \d+): .*", r"\1", lines[0])
 
 
 def read(path: str | Path, columns: Sequence[str]) -> Iterator[Any]:
@@ -84,6 +86,20 @@ def read(path: str | Path, columns: Sequence[str]) -> Iterator[Any]:
         yield from reader
 
 
+def parquet_rows(path: str | Path) -> int:
+    """How many rows a Parquet file says it has."""
+    with _readable(path):
+        return int(arrow().parquet.ParquetFile(path).metadata.num_rows)
+
+
+def column_names(path: str | Path) -> list[str]:
+    """The names of all columns."""
+    with _readable(path):
+        if kind("data", path) == ".parquet":
+            return list(arrow().parquet.ParquetFile(path).schema_arrow.names)
+        return _csv_names(path, int(_comment(path) is not None))
+
+
 def _present(wanted: Sequence[str], names: Sequence[str]) -> None:
     for name in wanted:
         if name not in names:
@@ -114,7 +130,7 @@ def header(path: str | Path) -> str:
         if kind("reports", path) == ".csv":
             found = _comment(path)
         else:
-            metadata = arrow().parquet.read_schema(path).metadata or {}
+            metadata = arrow().parquet.ParquetFile(path).metadata.metadata or {}
             found = metadata.get(_HEADER.encode(), b"").decode() or None
     if found is None:
         raise ParameterError("reports", "a file written by 'shuffledp encode'", str(path))
@@ -122,7 +138,7 @@ def header(path: str | Path) -> str:
 
 
 class Writer:
-    """Writes batches of one schema to either kind of file."""
+    """Writes batches of one schema to either kind of file, and what the file says about itself."""
 
     def __init__(self, file: Any, suffix: str, names: Sequence[str], about: str | None) -> None:
         self._file, self._csv = file, suffix == ".csv"
@@ -132,32 +148,51 @@ class Writer:
     def write(self, arrays: Sequence[Any]) -> None:
         """One block of rows."""
         pa = arrow()
-        batch = pa.RecordBatch.from_arrays([pa.array(a) for a in arrays], names=self._names)
-        if self._writer is None:
-            self._open(batch.schema)
-        self._writer.write_batch(batch)
+        for start in range(0, len(arrays[0]), _ROWS):
+            parts = [pa.array(_block(each, start)) for each in arrays]
+            batch = pa.RecordBatch.from_arrays(parts, names=self._names)
+            if self._writer is None:
+                self._open(batch.schema)
+            self._writer.write_batch(batch)
 
     def _open(self, schema: Any) -> None:
         pa = arrow()
         if self._csv:
-            if self._about is not None:
-                self._file.write(f"# {_HEADER} {self._about}\n".encode())
+            self._file.write(self._comment())
             self._writer = pa.csv.CSVWriter(self._file, schema)
             return
-        if self._about is not None:
-            schema = schema.with_metadata({_HEADER: self._about})
         self._writer = pa.parquet.ParquetWriter(self._file, schema, compression="zstd")
 
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+    def _comment(self) -> bytes:
+        return b"" if self._about is None else f"# {_HEADER} {self._about}\n".encode()
+
+    def close(self, about: str | None = None) -> None:
+        """Ends the file; ``about`` takes the place of what was given first, and has its length."""
+        if self._writer is None:
+            return
+        self._about = about or self._about
+        if not self._csv and self._about is not None:
+            self._writer.add_key_value_metadata({_HEADER: self._about})
+        self._writer.close()
+        self._writer = None
+        if self._csv and about is not None:
+            self._file.flush()
+            self._file.seek(0)
+            self._file.write(self._comment())
+
+
+def _block(values: Any, start: int) -> Any:
+    part = values[start : start + _ROWS]
+    return np.ascontiguousarray(part) if isinstance(part, np.ndarray) else part
 
 
 @contextmanager
-def written(path: str | Path, names: Sequence[str], about: str | None = None) -> Iterator[Writer]:
+def written(
+    path: str | Path, names: Sequence[str], about: str | None = None, *, private: bool = False
+) -> Iterator[Writer]:
     """A table to write, whole or not at all."""
     suffix = kind("out", path)
-    with whole_file("out", path) as file:
+    with whole_file("out", path, private=private) as file:
         writer = Writer(file, suffix, names, about)
         try:
             yield writer

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from shuffledp.analysis import Estimate
-from shuffledp.labels import outward
 from shuffledp.pipeline import Job
 from shuffledp.reports.fonts import drawable, plain
 from shuffledp.reports.plot import dress, new_figure, save_figure
@@ -17,26 +16,15 @@ from shuffledp.sampling import SIMULATED
 _MOST_BARS = 40
 
 
-def privacy(job: Job, found: Estimate) -> str:
-    """What the answer cost, in one line."""
-    device = f"{job.device.randomizer}"
-    if found.guarantee is None:
-        return f"privacy: NOT SHUFFLED; each report alone is {device}"
-    known = found.guarantee
-    return (
-        f"privacy: epsilon {outward(known.upper, up=True)} at delta {job.delta:g} ({known.status.value} by"
-        f" {known.theorem}), {job.n:,} users, {device}"
-    )
-
-
 def print_estimate(job: Job, found: Estimate) -> None:
     """A table with error bars, then the privacy."""
     title = f"{job.task} of {', '.join(job.columns)}: {found.reports:,} reports"
-    print_table(title, found, [privacy(job, found)])
+    print_table(title, found)
 
 
-def print_table(title: str, found: Estimate, notes: list[str]) -> None:
-    """Estimates with error bars."""
+def print_table(title: str, found: Estimate) -> None:
+    """Estimates with error bars, then what they cost."""
+    dropped = f"{found.dropped:,} rows dropped: no guarantee covers this number"
     low, high = found.interval()
     columns = [found.values, np.sqrt(found.variances), low, high]
     rows = zip(found.names, *(column.tolist() for column in columns), strict=True)
@@ -45,7 +33,7 @@ def print_table(title: str, found: Estimate, notes: list[str]) -> None:
         title,
         [first, "estimate", "error", "low", "high"],
         [list(row) for row in rows],
-        [line for line in (*notes, found.note) if line],
+        [f"privacy: {found.label}", *filter(None, (found.note, dropped * (found.dropped > 0)))],
     )
 
 
@@ -55,7 +43,7 @@ def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:
     if len(order) > _MOST_BARS:
         order = np.argsort(-found.values)[:_MOST_BARS]
     names = [plain(str(found.names[i])) for i in order]
-    title = [f"{job.task} of {', '.join(job.columns)}", privacy(job, found)]
+    title = [f"{job.task} of {', '.join(job.columns)}", f"privacy: {found.label}"]
     title = [plain(line) for line in title + [SIMULATED] * job.simulated]
     low, high = found.interval()
     values = found.values[order]

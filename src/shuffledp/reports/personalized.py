@@ -55,7 +55,7 @@ def print_classes(answer: Guarantees) -> None:
     console().print(table)
 
 
-def save_guarantees(answer: Guarantees, path: str | Path) -> None:
+def save_guarantees(answer: Guarantees, path: str | Path, remark: str = "") -> None:
     """Own budget on x, amplified on y, the interval shaded."""
     figure, axes = new_figure()
     at = [each.eps0 for each in answer.classes]
@@ -72,5 +72,6 @@ def save_guarantees(answer: Guarantees, path: str | Path) -> None:
         axes.set_yscale("log")
     axes.set(xlabel="own budget eps_i", ylabel=f"{NAMES[answer.quantity]} after shuffling")
     shown = "visible" if "travels" in answer.warning else "hidden"
-    dress(axes, f"{NAMES[answer.quantity]} by own budget, budgets {shown}")
+    title = f"{NAMES[answer.quantity]} by own budget, budgets {shown}"
+    dress(axes, "; ".join(filter(None, (title, remark))))
     save_figure(figure, path)
