@@ -10,9 +10,11 @@ import pytest
 
 
 @contextmanager
-def running(*options: str) -> Iterator[str]:
-    """``shuffledp web`` on a free port; its address."""
+def running(*options: str, files: int | None = None) -> Iterator[str]:
+    """``shuffledp web`` on a free port, which may open that many files; its address."""
     command = [sys.executable, "-m", "shuffledp", "web", "--port", "0", *options]
+    if files is not None:
+        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         assert server.stderr is not None

@@ -10,6 +10,9 @@ import click
 
 from shuffledp.errors import MissingExtraError
 
+_BACKLOG = 1024
+"""Connections that wait in the kernel until they are accepted."""
+
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -31,14 +34,26 @@ def web(host: str, port: int, workers: int, deadline: float) -> None:
         import uvicorn
 
         from shuffledp.web.api import application
+        from shuffledp.web.connections import connection_class, most_connections
     except ImportError as error:
         raise MissingExtraError("web", "The calculator page") from error
     hosts = {"localhost", "127.0.0.1", "[::1]", host}
     if host in ("0.0.0.0", "::"):
         hosts = {"*"}
-    app = application(workers=workers, deadline=deadline, hosts=sorted(hosts))
+    most = most_connections()
+    queue = min(256, max(most // 2, 1))
+    app = application(workers=workers, deadline=deadline, queue=queue, hosts=sorted(hosts))
     config = uvicorn.Config(
-        app, host=host, port=port, access_log=False, log_level="warning", proxy_headers=False
+        app,
+        host=host,
+        port=port,
+        http=connection_class(most),
+        ws="none",
+        backlog=max(most // 8, 1),  # how many are accepted before the first of them is seen
+        access_log=False,
+        log_level="error",
+        proxy_headers=False,
+        server_header=False,
     )
     listening = config.bind_socket()
     # an answer goes out at once; connections inherit this
@@ -48,6 +63,7 @@ def web(host: str, port: int, workers: int, deadline: float) -> None:
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
+            listening.listen(_BACKLOG)
             address = f"http://{shown}:{listening.getsockname()[1]}/"
             click.echo(f"{address}  (Ctrl+C ends it)", err=True)
 

@@ -18,27 +18,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shuffledp.bounds import all_theorems
 from shuffledp.errors import ParameterError
 from shuffledp.randomizers.catalogue import MECHANISMS
 from shuffledp.web.fields import NAMES, Field, read
+from shuffledp.web.headers import HEADERS, NOT_KEPT, Headers
 from shuffledp.web.openapi import PATHS, document
 from shuffledp.web.workers import Refused, Workers
 
 STATIC = Path(__file__).parent / "static"
 _LONGEST_QUERY = 1500
 _REMEMBERED = 4096
-_HEADERS = (
-    (
-        b"content-security-policy",
-        b"default-src 'self'; img-src 'self' blob: data:; base-uri 'none'",
-    ),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-cache"),
-)
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -68,10 +59,10 @@ def application(
             Mount("/", StaticFiles(directory=STATIC, html=True)),
         ],
         middleware=[
+            Middleware(Headers),
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
-            Middleware(_Headers),
         ],
-        exception_handlers={Refused: _refused, HTTPException: _http_error},
+        exception_handlers={Refused: _refused, HTTPException: _http_error, Exception: _bug},
         lifespan=lifespan,
     )
 
@@ -132,6 +123,13 @@ async def _http_error(_request: Request, error: Exception) -> Response:
     return JSONResponse(answer.to_dict(), error.status_code, error.headers)
 
 
+async def _bug(_request: Request, error: Exception) -> Response:
+    """Answered outside all middleware, so it brings the headers itself."""
+    answer = Refused(500, "bug", f"{type(error).__name__}: {error}")
+    headers = {name.decode(): value.decode() for name, value in (*HEADERS, NOT_KEPT)}
+    return JSONResponse(answer.to_dict(), 500, headers)
+
+
 @dataclass(eq=False)
 class _Known:
     """An answer known or on its way, and how many wait for it."""
@@ -171,18 +169,3 @@ class _Answers:
     def _forget(self, key: object, known: _Known) -> None:
         if self._known.get(key) is known:
             del self._known[key]
-
-
-class _Headers:
-    """The same safe headers on every answer."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), *_HEADERS]
-            await send(message)
-
-        await self.app(scope, receive, with_headers)
