@@ -21,6 +21,7 @@ from shuffledp.bounds.shuffle_gaussian import GaussianPair, _between, gaussian_p
 from shuffledp.numerics import real_orders
 from shuffledp.numerics.central_moments import log_central_moments
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
+from shuffledp.numerics.logs import log_factorials
 from shuffledp.numerics.power_series import _by_recurrence, by_squaring
 from shuffledp.randomizers import Randomizer
 from tests.gaussian.oracles import divergence, excess_by_integration
@@ -246,12 +247,13 @@ def test_extreme_noise_and_orders(sigma: float, n: int) -> None:
 
 def test_recurrence_and_squaring_agree() -> None:
     h, n = 0.01, 9
-    size = 61
-    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, size)))])
-    series = log_central_moments(h, size - 1) - factorials
+    size = 25  # from 2 (n + 1) on some terms are subtracted
+    series = log_central_moments(h, size - 1) - log_factorials(size - 1)
     one, other = _by_recurrence(series, n), by_squaring(series, n)
     assert one is not None
-    np.testing.assert_allclose(one[2:], other[2:], rtol=1e-11)
+    np.testing.assert_allclose(one[2:], other[2:], rtol=1e-12)
+    longer = log_central_moments(h, 60) - log_factorials(60)
+    assert _by_recurrence(longer, n) is None  # too much would be subtracted
 
 
 def test_more_orders_than_usersby_squaring() -> None:
@@ -274,3 +276,39 @@ def test_refusals() -> None:
         Shuffled(Subsampled(Gaussian(1.0), 5), 4).bound("shuffle-gaussian", order=2)
     with pytest.raises(ConversionError):
         GaussianPair(Gaussian(1.0), 4).forward(1e6)
+
+
+@pytest.mark.parametrize("h", [1e-8, 0.003, 0.2, 3.0])
+@pytest.mark.parametrize("n", [1, 2, 7, 1000, 10**9])
+def test_integer_orders_lie_within_their_own_errors(h: float, n: int) -> None:
+    """E R^L - 1 for L = 2, 3, 4 in closed form, at 60 digits."""
+    found, errors = LognormalMean(h, n).excess_moments(64)
+    with mp.workdps(60):
+        mean = [mp.exp(mp.mpf(h) * k * (k - 1) / 2) for k in range(5)]
+        c2 = mean[2] - 1
+        c3 = mean[3] - 3 * mean[2] + 2
+        c4 = mean[4] - 4 * mean[3] + 6 * mean[2] - 3
+        d2, d3 = c2 / n, c3 / mp.mpf(n) ** 2
+        d4 = (c4 + 3 * (n - 1) * c2**2) / mp.mpf(n) ** 3
+        for order, exact in ((2, d2), (3, 3 * d2 + d3), (4, 6 * d2 + 4 * d3 + d4)):
+            off = abs(mp.expm1(mp.mpf(float(found[order])) - mp.log(exact)))
+            assert off <= errors[order] < 2e-10
+
+
+@pytest.mark.parametrize(("h", "n"), [(0.04, 3), (1e-3, 40), (1.0, 10), (0.3, 10**6)])
+def test_many_orders_lie_within_their_own_errors(h: float, n: int) -> None:
+    """The same sums with 80 digits, by repeated products of exact series."""
+    top = 90
+    found, errors = LognormalMean(h, n).excess_moments(top)
+    with mp.workdps(120):
+        mean = [mp.exp(mp.mpf(h) * k * (k - 1) / 2) for k in range(top + 1)]
+        series = [mean[k] / mp.factorial(k) for k in range(top + 1)]
+        power = [mp.mpf(1)] + [mp.mpf(0)] * top
+        for j in range(1, top + 1):
+            power[j] = (
+                mp.fsum((i * (n + 1) - j) * series[i] * power[j - i] for i in range(1, j + 1)) / j
+            )
+        for order in range(2, top + 1):
+            exact = power[order] * mp.factorial(order) / mp.mpf(n) ** order - 1
+            off = abs(mp.expm1(mp.mpf(float(found[order])) - mp.log(exact)))
+            assert off <= errors[order], order

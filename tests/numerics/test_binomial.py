@@ -156,3 +156,17 @@ def test_half_excess_at_every_kink(n: int) -> None:
             exact = float(_excess(n, above).mid())
             assert lower[0] * factor <= exact * (1 + 1e-6)
             assert upper[0] * factor >= exact * (1 - 1e-6)
+
+
+def test_every_half_tail_of_middling_size() -> None:
+    """All thresholds for 128 < c < 1000 against exact integer sums."""
+    for c in range(129, 1000):
+        t = np.arange((c - 1) // 2 + (c - 1) % 2, c)
+        found = half_tail(t.astype(float), np.full(t.size, float(c)))[0]
+        exact, above, row = [], 0, math.comb(c, c)
+        for k in range(c - 1, int(t[0]) - 1, -1):
+            above += row
+            row = row * (k + 1) // (c - k)  # C(c, k)
+            exact.append((above << 60) // row)
+        wanted = np.array([x / (1 << 60) for x in reversed(exact)])
+        assert np.abs(found / wanted - 1.0).max() < 32.0 * 2.0**-53, c

@@ -32,7 +32,7 @@ _DELTAS = 48
 
 def _log_subsampled(h: float, rate: float, k: int, top: int) -> Array:
     """(L-1) times the right side of (16) for L = 0..top."""
-    moments = np.arange(-1.0, top) * _forward(LognormalMean(h, k), top)  # (j-1) SG_k(j)
+    moments = np.arange(-1.0, top) * _forward(LognormalMean(h, k), top)[0]  # (j-1) SG_k(j)
     terms = moments + np.arange(top + 1.0) * math.log(rate) + math.log(2.0)
     terms[:2] = -np.inf
     two = float(moments[2])

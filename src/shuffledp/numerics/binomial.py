@@ -17,15 +17,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.numerics.quadrature import gauss_legendre
+
 Array = NDArray[np.float64]
 
 U = 2.0**-53
 """Unit roundoff. Elementary functions are assumed correct to 4 ulp (8 U)."""
 
-_NODES, _WEIGHTS = (
-    0.5 * (np.polynomial.legendre.leggauss(32)[0] + 1.0),
-    0.5 * np.polynomial.legendre.leggauss(32)[1],
-)
+_NODES, _WEIGHTS = gauss_legendre(32)
 _SMALL = 128
 """Up to this many trials at p = 1/2 tails are read from a table of exact sums."""
 

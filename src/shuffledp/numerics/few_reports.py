@@ -1,9 +1,10 @@
-"""E(R - c)+ and E(c - R)+ for a mean R of at most three lognormal variables, by quadrature.
+"""E(R - c)+ and E(c - R)+ for a mean R of at most three lognormal variables, certified.
 
-The kink is integrated out exactly in the last variable (the Black-Scholes formula). The others are
-integrated in turn, up to where one of them alone decides (beyond, the rest is explicit), by the
-double-exponential rule, which copes with the flat but not analytic end there. The error is taken
-from a rule of twice the step, which overstates it.
+A sum of k equal lognormal variables is e^w A: w, the mean of the logarithms, is normal and
+independent of A = sum_j e^(d_j), d the deviations from it. The kink is integrated out in w (the
+Black-Scholes formula), and what is left, a function of k - 1 normal coordinates, is analytic
+around the real axis: the trapezoidal rule errs by e^(-2 pi eta / step) times a bound on the
+integrand at distance eta from it (docs/proofs/shuffle_gaussian.md, "A few reports").
 """
 
 from __future__ import annotations
@@ -15,17 +16,24 @@ import numpy as np
 from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.lognormal_mean import LognormalMean
+from shuffledp.numerics.normal import cdf
 
 MOST_REPORTS = 3
 _WIDEST = 25.0
-_STEP, _REACH = 0.02, 12.0
-"""Of the double-exponential rule; in standard deviations."""
-_erfc = np.vectorize(math.erfc, otypes=[np.float64])
+_REACH = 12.0
+"""Coordinates beyond this many standard deviations are charged, not summed."""
+_DEPTH = 40.0
+"""The trapezoidal error is below e^-40 of what the reports and the strike come to."""
+_TURNS = {2: [[0.5**0.5], [-(0.5**0.5)]]}
+_TURNS[3] = [[0.5**0.5, 6.0**-0.5], [-(0.5**0.5), 6.0**-0.5], [0.0, -2.0 * 6.0**-0.5]]
+"""d = turn @ y: orthonormal columns, orthogonal to (1, ..., 1)."""
+_ANGLE = 1.39
+"""Largest argument of A, below pi / 2."""
 
 
 def reachable(ratio: LognormalMean) -> bool:
     """Whether this way is open."""
-    return ratio.count <= MOST_REPORTS and ratio.h <= _WIDEST
+    return ratio.count <= MOST_REPORTS and 0.0 < ratio.h <= _WIDEST
 
 
 def call(ratio: LognormalMean, c: float) -> Enclosure:
@@ -39,62 +47,61 @@ def put(ratio: LognormalMean, c: float) -> Enclosure:
 
 
 def _enclose(ratio: LognormalMean, c: float, sign: float) -> Enclosure:
-    coarse, fine = (_value(ratio, c, sign, step) for step in (2.0 * _STEP, _STEP))
-    error = 2.0 * abs(fine - coarse) + 1e-12 * fine + 64.0 * U * (1.0 + c)
-    return Enclosure(max(fine - error, 0.0), fine + error)
-
-
-def _value(ratio: LognormalMean, c: float, sign: float, step: float) -> float:
     n, share, q = ratio.count, ratio.share, ratio.thin
-    total = 0.0
+    total, error = 0.0, 0.0
     for k in range(n + 1):  # slots that report; the others have the value 1
         mass = math.comb(n, k) * q**k * (1.0 - q) ** (n - k) if q < 1.0 else float(k == n)
         if mass:
             strike = (n * c - (n - k) - k * (1.0 - share)) / share
-            price = _price(k, ratio.h, np.array([strike]), sign, step)
-            total += mass * share / n * float(price[0])
-    return total
+            price, slack = _price(k, ratio.h, strike, sign)
+            # a price moves less than its strike
+            slack += 16.0 * U * (n * (c + 1.0) / share + price)
+            total += mass * share / n * price
+            error += mass * share / n * slack
+    error += 64.0 * U * total
+    return Enclosure(max(total - error, 0.0), total + error)
 
 
-def _price(k: int, h: float, strike: Array, sign: float, step: float) -> Array:
-    """E(sign (X_1 + ... + X_k - strike))+ for each strike."""
-    root = math.sqrt(h)
-    if k == 0:
-        return np.maximum(-sign * strike, 0.0)
+def _price(k: int, h: float, strike: float, sign: float) -> tuple[float, float]:
+    """E(sign (X_1 + ... + X_k - strike))+ and a bound on its error."""
+    if k == 0 or strike <= 0.0:
+        return max(sign * (k - strike), 0.0), 0.0
     if k == 1:
-        return _black_scholes(strike, root, sign)
-    surely = np.maximum(sign * (k - strike), 0.0)
-    with np.errstate(divide="ignore"):
-        decides = (np.log(np.maximum(strike, 0.0)) + 0.5 * h) / root  # where X_1 = strike
-    end = np.clip(decides, -_REACH, _REACH)
-    share, weight = _rule(step)
-    v = -_REACH + (end + _REACH)[:, None] * share
-    density = np.exp(-0.5 * v * v) / math.sqrt(2.0 * math.pi) * weight
-    left = strike[:, None] - np.exp(root * v - 0.5 * h)
-    inner = _price(k - 1, h, left.ravel(), sign, step).reshape(left.shape)
-    value = np.sum(density * inner, axis=1) * (end + _REACH)
-    if sign > 0.0:
-        value += (k - 1.0 - strike) * _tail(decides) + _tail(decides - root)
-    return np.where(strike > 0.0, value, surely)
+        value, size = _given(np.ones(1), np.zeros(1), 1, h, strike, sign)
+        return max(float(value[0]), 0.0), float(size[0])
+    turn = np.array(_TURNS[k])
+    lean = float(np.abs(turn).max())
+    root = math.sqrt(h)
+    angle = min(lean * 8.0 * root, _ANGLE)
+    away = angle / lean
+    grown = (away * away + k * angle * angle) / (2.0 * h)
+    step = 2.0 * math.pi * away / (_DEPTH + grown)
+    last = math.ceil(_REACH * root / step)
+    y = step * np.arange(-last, last + 1.0)
+    density = step / math.sqrt(2.0 * math.pi * h) * np.exp(-y * y / (2.0 * h))
+    deviations = turn @ _products([y] * (k - 1))
+    weight = np.prod(_products([density] * (k - 1)), axis=0)
+    total, most = np.exp(deviations).sum(axis=0), np.abs(deviations).max(axis=0)
+    value, rounding = _given(total, most, k, h, strike, sign)
+    alias = 2.01 * (k - 1) * math.exp(-_DEPTH)
+    tail = 2.0 * (k - 1) * math.erfc((_REACH - 1.0 - lean * root) / math.sqrt(2.0))
+    price = float(weight @ value)
+    return price, float(weight @ rounding) + (alias + tail) * (k + strike) + 2048.0 * U * price
 
 
-def _rule(step: float) -> tuple[Array, Array]:
-    """Nodes and weights of the double-exponential rule on [0, 1]."""
-    u = np.arange(-3.5, 3.5 + step / 2, step)
-    bend = 0.5 * math.pi * np.sinh(u)
-    return 1.0 / (1.0 + np.exp(-2.0 * bend)), step * 0.25 * math.pi * np.cosh(u) / np.cosh(
-        bend
-    ) ** 2
+def _products(axes: list[Array]) -> Array:
+    """All combinations of one entry of each, a column for each combination."""
+    return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")])
 
 
-def _tail(x: Array) -> Array:
-    return np.asarray(0.5 * _erfc(x / math.sqrt(2.0)))
-
-
-def _black_scholes(strike: Array, root: float, sign: float) -> Array:
-    """E(sign (X - strike))+ for one lognormal X of mean 1."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        d = -np.log(np.maximum(strike, 0.0)) / root + 0.5 * root
-    upper, lower = _tail(-sign * d), _tail(-sign * (d - root))
-    priced = sign * (upper - np.maximum(strike, 0.0) * lower)
-    return np.where(strike > 0.0, np.maximum(priced, 0.0), np.maximum(sign * (1.0 - strike), 0.0))
+def _given(
+    total: Array, most: Array, k: int, h: float, strike: float, sign: float
+) -> tuple[Array, Array]:
+    """E(sign (e^w total - strike))+ over w ~ N(-h/2, h/k), and a bound on its rounding."""
+    s = math.sqrt(h / k)
+    d = (np.log(total) - math.log(strike) - 0.5 * h + s * s) / s
+    gain = total * math.exp(0.5 * (s * s - h)) * cdf(sign * d)
+    loss = strike * cdf(sign * (d - s))
+    size = np.abs(np.log(total)) + abs(math.log(strike)) + most + h + 4.0
+    rounding = 64.0 * U * (1.0 + 2.0 * (1.0 + np.abs(d) + s) * size / s) * (gain + loss)
+    return np.maximum(sign * (gain - loss), 0.0), rounding

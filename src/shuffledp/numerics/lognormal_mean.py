@@ -18,17 +18,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array
-from shuffledp.numerics.central_moments import log_central_moments
-from shuffledp.numerics.logs import log
-from shuffledp.numerics.power_series import log_binomial_sums, log_power
+from shuffledp.numerics.binomial import Array, U
+from shuffledp.numerics.central_moments import central_moment_errors, log_central_moments
+from shuffledp.numerics.logs import log, log_factorials
+from shuffledp.numerics.power_series import log_binomial_sums, log_power, power_errors
+from shuffledp.numerics.quadrature import gauss_legendre
 
 _DEPTH = 42.0
 """Integrands below e^-42 of their peak are left out."""
 _WIDEST = 40.0
 """Up to this h, G is integrated as it stands; beyond, through its Laplace transform."""
 _STEEPEST = 300.0
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
+_NODES, _WEIGHTS = gauss_legendre(20)
 _PANELS = 24
 _MOST_NODES = 4000
 _LARGEST = 600.0
@@ -51,18 +52,35 @@ class LognormalMean:
     thin: float = 1.0
     share: float = 1.0
 
-    def log_central(self, top: int) -> Array:
-        """ln E (R - 1)^k for k = 0, ..., top: 0 at k = 0, -inf at k = 1, finite beyond."""
-        k = np.arange(top + 1.0)
-        central = log_central_moments(self.h, top) + k * (math.log(self.share / self.count))
-        central[1:] += math.log(self.thin)
-        factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, top + 1.0)))])
-        moments: Array = log_power(central - factorials, self.count) + factorials
-        return moments
+    def log_central(self, top: int) -> tuple[Array, Array]:
+        """ln E (R - 1)^k for k = 0, ..., top, and bounds on the errors.
+
+        The logarithm is 0 at k = 0, -inf at k = 1, finite beyond.
+        """
+        k, factorials = np.arange(top + 1.0), log_factorials(top)
+        scale, rate = math.log(self.share / self.count), math.log(self.thin)
+        series = log_central_moments(self.h, top) + k * scale - factorials
+        series[1:] += rate
+        rounding = 8.0 * U * (k * (abs(scale) + 2.0) + abs(rate) + factorials + 4.0)
+        errors = central_moment_errors(self.h, top) + rounding
+        power = log_power(series, self.count)
+        errors = power_errors(series, errors, power, self.count) + rounding
+        return power + factorials, errors
+
+    def excess_moments(self, top: int) -> tuple[Array, Array]:
+        """ln(E R^L - 1) for L = 0, ..., top (-inf for 0 and 1), and relative errors of E R^L - 1."""
+        moments, errors = self.log_central(top)
+        sums = log_binomial_sums(moments)
+        wrong = log_binomial_sums(moments + log(np.expm1(errors)))
+        size = np.where(np.isfinite(moments), np.abs(moments), 0.0)
+        size = np.maximum.accumulate(size + np.where(np.isfinite(sums), np.abs(sums), 0.0))
+        rounding = U * (64.0 + np.arange(top + 1.0) + 8.0 * (size + log_factorials(top)))
+        relative = np.exp(wrong - np.where(np.isfinite(sums), sums, 0.0))
+        return sums, np.expm1(rounding) + 1.01 * relative
 
     def log_excess_moments(self, top: int) -> Array:
-        """ln(E R^L - 1) for L = 0, ..., top (-inf for 0 and 1)."""
-        return log_binomial_sums(self.log_central(top))
+        """The former alone."""
+        return self.excess_moments(top)[0]
 
     def log_excess(self, order: float) -> float:
         """ln(E R^order - 1) for any order < 0."""
@@ -189,10 +207,10 @@ class LognormalMean:
             near, far = np.where(fallen, near, middle), np.where(fallen, middle, far)
         left = np.maximum(far, np.minimum(_CUT, right))
         width = (right - left) / _PANELS
-        nodes = (np.arange(_PANELS)[:, None] + 0.5 * (_NODES + 1.0)).ravel()
+        nodes = (np.arange(_PANELS)[:, None] + _NODES).ravel()
         w = left[:, None] + width[:, None] * nodes
         inside = np.exp(height(w, centre[:, None]) - peak[:, None]) @ np.tile(_WEIGHTS, _PANELS)
-        value = peak + log(0.5 * width * inside) - 0.5 * math.log(2.0 * math.pi * h)
+        value = peak + log(width * inside) - 0.5 * math.log(2.0 * math.pi * h)
         tail = np.array(
             [_log_lower_tail(float(z)) for z in (left - centre) / math.sqrt(h)]
         )  # exp(-e^w) is 1 there, or the whole tail is negligible

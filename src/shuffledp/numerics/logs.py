@@ -14,6 +14,11 @@ def log(x: Array) -> Array:
         return np.asarray(np.log(x))
 
 
+def log_factorials(top: int) -> Array:
+    """ln k! for k = 0, ..., top."""
+    return np.array([math.lgamma(k + 1.0) for k in range(top + 1)])
+
+
 def log1p_exp(x: float) -> float:
     """ln(1 + exp(x))."""
     return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))

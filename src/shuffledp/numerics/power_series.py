@@ -3,6 +3,7 @@
 With a_0 = 1 the coefficients of b = a^n obey b_j = (1/j) sum_i (i(n+1) - j) a_i b_(j-i). Where
 a_1 = 0 all factors are >= 0 up to j = 2(n+1); beyond, the terms with a minus sign are watched and,
 where they take too much, the power is formed by repeated squaring, which has no minus signs at all.
+Rounding: docs/proofs/shuffle_gaussian.md.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import math
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array
-from shuffledp.numerics.logs import log
+from shuffledp.numerics.binomial import Array, U
+from shuffledp.numerics.logs import log, log_factorials
 
 _ROWS = 64
-_MOST_LOSS = 1e4
-"""Largest ratio of the sum of moduli to the sum itself, per coefficient, before squaring."""
+_MOST_SWELL = 20.0
+"""How far minus signs may enlarge relative errors, all coefficients together, before squaring."""
 
 
 def log_power(log_a: Array, n: int) -> Array:
@@ -25,6 +26,17 @@ def log_power(log_a: Array, n: int) -> Array:
         return log_a.copy()
     found = _by_recurrence(log_a, n)
     return by_squaring(log_a, n) if found is None else found
+
+
+def power_errors(log_a: Array, errors: Array, log_b: Array, n: int) -> Array:
+    """Bounds on the absolute errors of ``log_b`` = log_power(log_a, n), where a_1 = 0."""
+    k = np.arange(float(len(log_a)))
+    each = np.maximum.accumulate(errors[1:] / k[1:])
+    size = np.maximum(*(np.where(np.isfinite(x), np.abs(x), 0.0) for x in (log_a, log_b)))
+    rounding = U * (64.0 + k + 5.0 * np.maximum.accumulate(size))
+    sure = n == 1 or len(log_a) <= 2 * n + 3  # no minus signs
+    swell, levels = (1.0, 0.5) if sure else (_MOST_SWELL, max(10.0, 2.0 * n.bit_length()))
+    return k * (swell * np.concatenate([[0.0], each]) + levels * rounding)
 
 
 def _by_recurrence(log_a: Array, n: int) -> Array | None:
@@ -37,6 +49,7 @@ def _by_recurrence(log_a: Array, n: int) -> Array | None:
     log_b[0] = 0.0
     backwards = log_b[::-1]  # a view
     buffer = np.empty(size)
+    swell = 1.0
     for j in range(first, size):
         terms = buffer[: j + 1 - first]
         np.add(log_a[first : j + 1], backwards[size - 1 - j + first : size], out=terms)
@@ -48,8 +61,8 @@ def _by_recurrence(log_a: Array, n: int) -> Array | None:
         factors = spread[first : j + 1] - j
         total = float(factors @ terms)
         if factors[0] < 0.0:
-            loss = float(np.abs(factors) @ terms)
-            if not total * _MOST_LOSS > loss:
+            swell *= float(np.abs(factors) @ terms) / total if total > 0.0 else math.inf
+            if swell > _MOST_SWELL:
                 return None
         log_b[j] = peak + math.log(total / j)
     return log_b
@@ -89,7 +102,7 @@ def log_product(log_a: Array, log_b: Array) -> Array:
 def log_binomial_sums(log_moments: Array, first: int = 2) -> Array:
     """ln of sum over k >= first of C(L, k) m_k for L = 0, ..., len - 1; every m_k >= 0."""
     size = len(log_moments)
-    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, size)))])
+    factorials = log_factorials(size - 1)
     scaled = log_moments - factorials
     result = np.full(size, -np.inf)
     # row L of this view holds -ln (L - k)! for k = 0, 1, ..., and -inf where k > L

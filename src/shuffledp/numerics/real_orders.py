@@ -16,10 +16,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
-from shuffledp.numerics.logs import log
+from shuffledp.numerics.logs import log, log_factorials
 from shuffledp.numerics.power_series import by_squaring, log_product
 
 _MOST_SERIES = 2048
@@ -60,12 +60,12 @@ def _series(ratio: LognormalMean, order: float) -> Enclosure | None:
     if order > _MOST_SERIES:
         return None
     top = math.ceil(order) + _MORE_TERMS
-    moments = ratio.log_central(top)
-    total, log_choose, sign = 0.0, math.log(order), 1.0  # of C(order, k - 1)
+    moments, errors = ratio.log_central(top)
+    total, blur, log_choose, sign = 0.0, 0.0, math.log(order), 1.0  # of C(order, k - 1)
     for k in range(2, top + 1):
         factor = (order - k + 1.0) / k
         if factor == 0.0:
-            return _about_one(total, _ROUNDING * total)
+            return _about_one(total, blur)
         log_choose, sign = log_choose + math.log(abs(factor)), math.copysign(sign, sign * factor)
         log_term = log_choose + float(moments[k])
         if log_term > _OVERFLOW:
@@ -73,8 +73,10 @@ def _series(ratio: LognormalMean, order: float) -> Enclosure | None:
         if k > order and k % 2 == 0:
             rest = math.exp(log_term) * k / order
             if rest <= _CLOSE * total:
-                return _about_one(total, rest + _ROUNDING * total)
-        total += sign * math.exp(log_term)
+                return _about_one(total, rest * (1.0 + _ROUNDING) + blur)
+        term = math.exp(log_term)
+        total += sign * term
+        blur += term * (math.expm1(float(errors[k])) + U * (64.0 + 8.0 * k * k + abs(log_term)))
         if total <= 0.0:
             return None
     return None
@@ -99,7 +101,7 @@ def _one_jump(ratio: LognormalMean, order: float) -> Enclosure | None:
     single = _log_whole(LognormalMean(ratio.h, 1, ratio.thin, ratio.share), k + 2)
     sums = _log_whole(ratio, k + 2) + np.arange(k + 3.0) * math.log(n)  # E S'^j <= E S^j
     j = np.arange(k + 1, dtype=np.int_)
-    choose = _log_factorials(k)[k] - _log_factorials(k)[j] - _log_factorials(k)[k - j]
+    choose = log_factorials(k)[k] - log_factorials(k)[j] - log_factorials(k)[k - j]
 
     def between(table: Array, at: NDArray[np.int_]) -> Array:
         """ln of the moment of order at + f is convex in the order."""
@@ -118,10 +120,6 @@ def _one_jump(ratio: LognormalMean, order: float) -> Enclosure | None:
 def _log_whole(ratio: LognormalMean, top: int) -> Array:
     """ln E R^j for j = 0, ..., top."""
     return log1p_exp(ratio.log_excess_moments(top))
-
-
-def _log_factorials(top: int) -> Array:
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, top + 1.0)))])
 
 
 def _log_single(ratio: LognormalMean, order: float) -> Enclosure | None:
@@ -203,14 +201,14 @@ def _signed(
     )
     powers[v < 0.0, 1::2] *= -1.0
     exponent = -np.multiply.outer(tau, np.expm1(v))
-    factorial = np.exp(_log_factorials(m))
+    factorial = np.exp(log_factorials(m))
     tilt = np.exp(exponent)
     moments, sizes = tilt @ powers, tilt @ np.abs(powers)  # of (Y-1)^k e^(-tau(Y-1)) / n^k
     moments[:, 1] = np.expm1(exponent) @ powers[:, 1]  # E (Y-1) = 0; all terms of one sign
     sizes[:, 1] = -moments[:, 1]
     moments, sizes = ratio.thin * moments / factorial, ratio.thin * sizes / factorial
     first = ratio.raised_each(x)  # ln E e^(-tau(Y-1)), to full relative accuracy
-    choose = np.exp(_log_factorials(m)[m] - _log_factorials(m)[::-1])  # C(m, k) k!
+    choose = np.exp(log_factorials(m)[m] - log_factorials(m)[::-1])  # C(m, k) k!
     lifted, scale = n * first, np.exp(-first)[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
         b, moduli = _signed_power(moments * scale, sizes * scale, n)
@@ -275,15 +273,15 @@ def _log_tilted(ratio: LognormalMean, m: int, x: Array, transforms: Array) -> Ar
     log_a = 0.5 * k * (k - 1.0) * ratio.h + transforms
     if ratio.thin < 1.0:
         log_a = np.logaddexp(math.log(ratio.thin) + log_a, math.log1p(-ratio.thin) - tau)
-    log_a = log_a - _log_factorials(m)
+    log_a = log_a - log_factorials(m)
     if ratio.share < 1.0:
-        shift = k * math.log1p(-ratio.share) - _log_factorials(m) - (1.0 - ratio.share) * tau
+        shift = k * math.log1p(-ratio.share) - log_factorials(m) - (1.0 - ratio.share) * tau
         log_a = log_product(log_a + k * math.log(ratio.share), shift)
     none = n * log_a[:, 0]  # ln E e^(-tR)
     gentle = tau[:, 0] * ratio.share < _STEEPEST
     none[gentle] = n * ratio.raised_each(x[gentle]) - np.exp(x[gentle])
     power = _log_powers(log_a - log_a[:, :1], n)
-    tilted: Array = none + power[:, m] + _log_factorials(m)[m] - m * math.log(n)
+    tilted: Array = none + power[:, m] + log_factorials(m)[m] - m * math.log(n)
     return tilted
 
 
