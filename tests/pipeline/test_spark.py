@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -111,6 +113,161 @@ def test_a_killed_worker_costs_nothing(
         share, rest = (first == 0).mean(), (values == 0).mean()
         assert abs(share - rest) < 6 * np.sqrt(rest * (1 - rest) / first.size)
     assert [name for name in os.listdir(tmp_path) if name.startswith("shuffledp-")] == []
+
+
+def _plain(folder: Path, width: int = 256) -> list[Path]:
+    """Files with a stretch that can only be reports: zeros, ones and twos, all of them."""
+    found = []
+    for path in folder.rglob("*"):
+        if not path.is_file():
+            continue
+        content = np.frombuffer(path.read_bytes(), np.uint8)
+        rows = content[: content.size // width * width].reshape(-1, width)
+        if (rows.max(axis=1, initial=0) < 3).any() and any(
+            np.unique(row).size == 3 for row in rows[rows.max(axis=1) < 3]
+        ):
+            found.append(path)
+    return found
+
+
+DRIVER = """
+import sys
+from shuffledp.pipeline import run
+from shuffledp.pipeline.spark import Spark, session
+from tests.pipeline.test_spark import JOB
+run(JOB, sys.argv[1], Spark(session("local[2]")), reports=sys.argv[2])
+"""
+
+
+def test_a_killed_driver_leaves_nothing_to_read(cluster: Any, data: Path, tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    np.savez(temporary / "control.npz", reports=np.arange(1000, dtype=np.uint8)[:, None] % 3)
+    assert _plain(temporary) == [temporary / "control.npz"]  # it sees what it should
+    environment = os.environ | {"TMPDIR": str(temporary), "SPARK_LOCAL_DIRS": str(temporary)}
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(data), str(tmp_path / "mixed.parquet")], env=environment
+    ) as driver:
+        for _ in range(1200):
+            parts = list(temporary.glob("shuffledp-spark-*/part-*"))
+            if len(parts) >= 4 or driver.poll() is not None:
+                break
+            time.sleep(0.05)
+        family = [driver.pid, *_descendants(driver.pid)]
+        for pid in family:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+    assert len(parts) >= 4
+    left = list(temporary.glob("shuffledp-spark-*"))
+    assert len(left) == 1
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in left[0].glob("part-*"))
+    assert sum(path.stat().st_size for path in left[0].glob("part-*")) > 4 * ROWS
+    assert _plain(temporary) == [temporary / "control.npz"]
+    assert not (tmp_path / "mixed.parquet").exists()
+    # the next run in that place tidies up
+    run(JOB, data, Spark(cluster, temporary), reports=tmp_path / "mixed.parquet")
+    assert list(temporary.glob("shuffledp-*")) == []
+
+
+def test_reports_need_a_spark_that_encrypts(cluster: Any) -> None:
+    class Careless:
+        class sparkContext:
+            @staticmethod
+            def getConf() -> dict[str, str]:
+                return {}
+
+    with pytest.raises(ParameterError, match=r"session.*spark\.io\.encryption\.enabled = true"):
+        Spark(Careless())
+
+
+def _table(path: Path, sizes: list[int]) -> Path:
+    table = pa.table({"dest": np.resize(["A", "B", "C"], sum(sizes))})
+    with pq.ParquetWriter(path, table.schema) as writer:
+        start = 0
+        for size in sizes:
+            writer.write_table(table.slice(start, size))
+            start += size
+    return path
+
+
+def _job(n: int) -> Job:
+    return Job("histogram", ("dest",), n, 9.0, 1e-8, "krr", 1.0, ("A", "B", "C"))
+
+
+@pytest.mark.parametrize("sizes", [[0, 300], [100, 0, 200], [1, 299]])
+def test_an_empty_row_group_is_nothing_special(
+    cluster: Any, tmp_path: Path, sizes: list[int]
+) -> None:
+    data, out = _table(tmp_path / "users.parquet", sizes), tmp_path / "mixed.parquet"
+    assert pq.ParquetFile(data).metadata.num_row_groups == len(sizes)
+    for reports in (None, out):
+        assert run(_job(300), data, Spark(cluster), reports=reports)[1].reports == 300
+    assert pq.read_table(out).num_rows == 300
+
+
+def _damaged(path: Path) -> Path:
+    """The footer is right, the pages are not."""
+    _table(path, [300])
+    content = bytearray(path.read_bytes())
+    content[4:60] = bytes(56)
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("reports", [False, True])
+def test_bad_tables_are_told_in_a_line(cluster: Any, tmp_path: Path, reports: bool) -> None:
+    out = tmp_path / "mixed.parquet" if reports else None
+    cases = [
+        (_table(tmp_path / "none.parquet", [0]), ("dest",), "a table with rows"),
+        (_table(tmp_path / "users.parquet", [300]), ("where",), "one of dest"),
+        (
+            _table(tmp_path / "more.parquet", [200, 101]),
+            ("dest",),
+            "at least the rows of the table",
+        ),
+        (_damaged(tmp_path / "damaged.parquet"), ("dest",), "a readable table"),
+        (tmp_path / "missing.parquet", ("dest",), "a readable table"),
+    ]
+    (tmp_path / "text.parquet").write_text("no table")
+    cases.append((tmp_path / "text.parquet", ("dest",), "a readable table"))
+    for path, columns, words in cases:
+        job = Job("histogram", columns, 300, 9.0, 1e-8, "krr", 1.0, ("A", "B", "C"))
+        with pytest.raises(ParameterError, match=words) as caught:
+            run(job, path, Spark(cluster), reports=out)
+        assert "\n" not in str(caught.value)
+        assert "java" not in str(caught.value)
+
+
+def test_a_failing_worker_is_told_in_a_line(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_arguments: object) -> int:
+        raise ArithmeticError("the floor is wet")
+
+    monkeypatch.setattr("shuffledp.pipeline.spark._pile", fails)
+    data = _table(tmp_path / "users.parquet", [300])
+    with pytest.raises(ParameterError, match="the floor is wet") as caught:
+        run(_job(300), data, Spark(cluster), reports=tmp_path / "mixed.parquet")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "master", ["nonsense", "local[two]", "spark://127.0.0.1:1", "spark://nowhere", "yarn"]
+)
+def test_a_bad_master_is_told_in_a_line(tmp_path: Path, master: str) -> None:
+    data = _table(tmp_path / "users.parquet", [300])
+    question = "--column dest --task histogram --categories A,B,C --epsilon 9 --delta 1e-6"
+    found = subprocess.run(
+        [sys.executable, "-m", "shuffledp", "run", str(data), *question.split(), "--spark", master],
+        capture_output=True,
+        text=True,
+    )
+    assert found.returncode == 2
+    assert found.stderr.startswith("Error: --spark must be ")
+    assert found.stderr.count("\n") == 1
+    assert found.stdout == ""
 
 
 def test_a_bad_value_is_named(cluster: Any, data: Path) -> None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Protocol
 
 from shuffledp.errors import ParameterError
 from shuffledp.pipeline.job import Job, Tally, numbered
 from shuffledp.pipeline.tables import read
-from shuffledp.sampling import Stream
+from shuffledp.sampling import Device, Stream
 from shuffledp.sampling.device import Reports
 from shuffledp.shuffling import Shuffler
 from shuffledp.shuffling.shuffler import MEMORY
@@ -23,7 +24,25 @@ Advance = Callable[[int], None]
 """Told how many rows are done."""
 
 
-def check_users(job: Job, number: int, of: str) -> None:
+class Collection(Protocol):
+    """What an engine must know to shuffle reports; a job is one."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def most_users(self) -> int: ...
+
+    @property
+    def device(self) -> Device: ...
+
+    def encode(self, batch: Any, first_row: int, stream: Stream) -> Reports: ...
+
+
+def check_users(job: Collection, number: int, of: str) -> None:
     """One user who sends two reports loses more than is accounted for."""
     if number > job.most_users:
         raise ParameterError(
@@ -44,7 +63,7 @@ class Engine(ABC):
         """What was counted over all users."""
 
     @abstractmethod
-    def shuffled(self, job: Job, data: str | Path, advance: Advance) -> Iterator[Reports]:
+    def shuffled(self, job: Collection, data: str | Path, advance: Advance) -> Iterator[Reports]:
         """All reports, every order as likely; too few are refused."""
 
 
@@ -55,7 +74,7 @@ class Embedded(Engine):
         self._stream, self._memory = stream, memory
         self.simulated = stream.simulated
 
-    def reports(self, job: Job, data: str | Path, advance: Advance) -> Iterator[Reports]:
+    def reports(self, job: Collection, data: str | Path, advance: Advance) -> Iterator[Reports]:
         """Reports of all users, in the order of the table: for the shuffler only."""
         for row, batch in numbered(read(data, job.columns)):
             check_users(job, row + batch.num_rows, "rows of the table")
@@ -68,7 +87,7 @@ class Embedded(Engine):
             tally.add(block)
         return tally
 
-    def shuffled(self, job: Job, data: str | Path, advance: Advance) -> Iterator[Reports]:
+    def shuffled(self, job: Collection, data: str | Path, advance: Advance) -> Iterator[Reports]:
         shuffler = Shuffler(self._stream, minimum=job.n, memory=self._memory)
         for block in self.reports(job, data, advance):
             shuffler.add(block)
