@@ -90,6 +90,7 @@ def test_every_leak_is_at_least_what_the_point_asks_for(cells: list[Cell]) -> No
         (Status.PROVEN, Direction.UPPER, 0.1, Verdict.HOLDS),
         (Status.HEURISTIC, Direction.UPPER, 0.0999, Verdict.VIOLATED),
         (Status.REFUTED, Direction.ESTIMATE, 0.0999, Verdict.VIOLATED),
+        (Status.ASYMPTOTIC, Direction.ESTIMATE, 0.0999, Verdict.VIOLATED),
         (Status.FIXED_PAIR, Direction.UPPER, 0.01, Verdict.ONE_PAIR),
         (Status.FIXED_PAIR, Direction.LOWER, 0.05, Verdict.HOLDS),
         (Status.FIXED_PAIR, Direction.LOWER, 0.3, Verdict.VIOLATED),

@@ -66,6 +66,8 @@ def test_the_published_accounting_is_below_what_the_printed_algorithm_leaks() ->
     assert printed.claims[0].status is Status.REFUTED
     assert printed.claims[0].value < printed.epsilon
     assert "not eps0-LDP" in printed.claims[0].note
+    clients = Epochs(eps0=2.0, blocks=100, unit="client", delta=1e-5).after(50)
+    assert clients.claims[-1].status is Status.ASYMPTOTIC, "there its premise is true"
 
 
 def test_clients_are_amplified_and_samples_are_not() -> None:

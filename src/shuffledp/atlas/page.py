@@ -33,17 +33,21 @@ def _paragraphs(cells: Sequence[Cell], lines: Sequence[Line]) -> Iterator[str]:
     yield ""
     for line in broken:
         yield from _broken(line)
-    yield "## Refuted on record"
+    yield "## Violated on record"
     yield ""
-    yield "The data set kept in the registry for each refuted theorem, computed again just now."
+    yield (
+        "The data set kept in the registry for each refuted theorem, and for each asymptotic one that is"
+        " too small at a finite n, computed again just now."
+    )
     yield ""
-    yield "| theorem | data set | claimed | leaked |"
-    yield "| --- | --- | ---: | ---: |"
+    yield "| theorem | status | data set | claimed | leaked |"
+    yield "| --- | --- | --- | ---: | ---: |"
     for line in lines:
         case = line.theorem.refutation
         if case is not None:
             claimed, leaked = line.on_record or (case.claimed, case.leaked)
-            yield f"| `{line.theorem.id}` | {case.dataset} | {claimed:.4g} | {leaked:.4g} |"
+            label = f"`{line.theorem.id}` | {line.theorem.status.value}"
+            yield f"| {label} | {case.dataset} | {claimed:.4g} | {leaked:.4g} |"
     yield ""
     yield "## Every theorem"
     yield ""

@@ -420,8 +420,9 @@ def composition_strong(randomizer: Randomizer, n: int) -> Curve:
         citation="Chen, Cao, Ge 2024 (ICASSP), Theorem 3; Dong, Roth, Su 2022, Corollary 3.3",
         statement="mu-GDP over T rounds with mu^2 = 4 T e^eps0 / (n-1), as n grows",
         validity="several rounds of pure eps0-LDP reports, n >= 2; no error term",
-        status=Status.REFUTED,
-        direction=Direction.UPPER,
+        status=Status.ASYMPTOTIC,
+        direction=Direction.ESTIMATE,
+        proof="proofs/composition.md",
         refutation=Refutation(
             dataset="3-RR in every round, all other users on the third symbol, the victim on the first or second",
             witness="composition-dataset",
@@ -429,7 +430,7 @@ def composition_strong(randomizer: Randomizer, n: int) -> Curve:
             claimed=3.29,
             leaked=12.24,
         ),
-        note="composes chen-2024-gdp, which holds for no finite n",
+        note="composes chen-2024-gdp: no finite n is guaranteed, and at the one on record a data set leaks more",
     ),
     about=Subject.LAW,
 )

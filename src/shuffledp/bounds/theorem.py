@@ -46,6 +46,7 @@ class Theorem:
     proof: str | None = None
     """File in docs/ holding the proof or the derivation from a proven pair."""
     refutation: Refutation | None = None
+    """Of a REFUTED theorem; of an ASYMPTOTIC one, a finite n at which it is too small."""
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:

@@ -170,7 +170,8 @@ def print_theorem(theorem: Theorem) -> None:
     if theorem.refutation is not None:
         case = theorem.refutation
         settings = ", ".join(f"{name} = {value:g}" for name, value in case.parameters.items())
-        out.print(f"{'refuted by':>10}  {case.dataset}", markup=False, highlight=False)
+        heading = "refuted by" if theorem.status is Status.REFUTED else "too small"
+        out.print(f"{heading:>10}  {case.dataset}", markup=False, highlight=False)
         out.print(
             f"{'':>10}  {settings}: claimed {case.claimed:g}, leaked {case.leaked:g}",
             markup=False,

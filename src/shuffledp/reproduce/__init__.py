@@ -39,6 +39,9 @@ ITEMS: dict[str, Item] = {
     "chen-2024-figure-3": Item(
         "Chen, Cao, Ge 2024, Figure 3: eps0 = 2 over order", chen2024.figure_3
     ),
+    "chen-2024-lemma-1": Item(
+        "Chen, Cao, Ge 2024, Lemma 1 and Theorem 2: rate of convergence", chen2024.lemma_1
+    ),
     "chen-2024-composition": Item(
         "Chen, Cao, Ge 2024, Theorem 3: epsilon over rounds", chen2024.composition
     ),

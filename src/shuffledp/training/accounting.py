@@ -182,10 +182,12 @@ class Epochs(Account):
         published = get_bound("chen-2024-gdp").theorem
         mu = 2.0 * math.sqrt(releases / (self.blocks - 1.0)) * math.exp(self.eps0 / 2.0)
         note = f"Theorem 3 of Chen, Cao, Ge 2024: {mu:.4g}-GDP, (L, {0.5 * mu * mu:.4g} L)-RDP"
-        if self.unit == "sample":
+        status = published.status
+        if self.unit == "sample":  # however many blocks there are
+            status = Status.REFUTED
             note += "; a block is not eps0-LDP, so nothing is amplified"
         value = GDPCurve(mu).epsilon(self.delta)
-        claim = Value(value, published.status, published.direction, "chen-2024-theorem-3", note)
+        claim = Value(value, status, published.direction, "chen-2024-theorem-3", note)
         return (*found, claim)
 
 
