@@ -20,6 +20,8 @@ from shuffledp.shuffling.shuffler import MEMORY
 from shuffledp.shuffling.spill import SpillFile
 
 _BLOCK = 1 << 14
+_CELLS = 1 << 20
+"""Reports times words at a time."""
 
 
 def _close(files: list[SpillFile]) -> None:
@@ -126,9 +128,10 @@ class HeavyHitters:
         g, bits = self.device.inner.g, (place + 1) * self.device.step
         digits = ((words[None, :] >> np.arange(bits)[:, None]) & 1).astype(np.float64)
         out = np.zeros(words.size, np.int64)
+        step = max(1, _CELLS // words.size)
         for kept in self._blocks(place):
-            for start in range(0, len(kept), _BLOCK):
-                block = kept[start : start + _BLOCK]
+            for start in range(0, len(kept), step):
+                block = kept[start : start + step]
                 hashed = np.mod(block[:, :-1].astype(np.float64) @ digits, g)  # whole: exact
                 out += (hashed == block[:, -1:]).sum(axis=0)
         return out

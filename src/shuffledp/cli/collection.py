@@ -95,7 +95,7 @@ memory_option = click.option(
     type=click.IntRange(min=1),
     default=256,
     show_default=True,
-    help="MiB for shuffling.",
+    help="MiB for rows and reports, beside some 150 for the program itself.",
 )
 
 

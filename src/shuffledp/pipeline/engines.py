@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from shuffledp.errors import ParameterError
 from shuffledp.pipeline.job import Job, Tally, numbered
-from shuffledp.pipeline.tables import read
+from shuffledp.pipeline.tables import ROWS, read
 from shuffledp.sampling import Device, Stream
 from shuffledp.sampling.device import Reports
 from shuffledp.shuffling import Shuffler
@@ -53,10 +53,18 @@ def check_users(job: Collection, number: int, of: str) -> None:
         )
 
 
+def _rows(job: Collection, memory: int) -> int:
+    """How many to randomize at a time: a quarter of the memory holds them, with copies."""
+    row = 48 * len(job.columns) + 3 * job.device.columns * job.device.dtype.itemsize + 64
+    return max(1, min(ROWS, memory // 4 // row))
+
+
 class Engine(ABC):
     """Runs a job over a table."""
 
     simulated = False
+    memory = MEMORY
+    """Bytes for the rows at hand, the reports waiting to be shuffled, and what is counted."""
 
     @abstractmethod
     def tallied(self, job: Job, data: str | Path, advance: Advance) -> Tally:
@@ -71,24 +79,25 @@ class Embedded(Engine):
     """This process: block by block, in bounded memory, spilling to nameless files."""
 
     def __init__(self, stream: Stream, memory: int = MEMORY) -> None:
-        self._stream, self._memory = stream, memory
+        self._stream, self.memory = stream, memory
         self.simulated = stream.simulated
 
     def reports(self, job: Collection, data: str | Path, advance: Advance) -> Iterator[Reports]:
         """Reports of all users, in the order of the table: for the shuffler only."""
-        for row, batch in numbered(read(data, job.columns)):
+        parts = read(data, job.columns, rows=_rows(job, self.memory), size=self.memory // 8)
+        for row, batch in numbered(parts):
             check_users(job, row + batch.num_rows, "rows of the table")
             yield job.encode(batch, row, self._stream)
             advance(batch.num_rows)
 
     def tallied(self, job: Job, data: str | Path, advance: Advance) -> Tally:
-        tally = job.tally()
+        tally = job.tally(self.memory // 2)
         for block in self.reports(job, data, advance):
             tally.add(block)
         return tally
 
     def shuffled(self, job: Collection, data: str | Path, advance: Advance) -> Iterator[Reports]:
-        shuffler = Shuffler(self._stream, minimum=job.n, memory=self._memory)
+        shuffler = Shuffler(self._stream, minimum=job.n, memory=self.memory // 2)
         for block in self.reports(job, data, advance):
             shuffler.add(block)
         return shuffler.release()

@@ -24,6 +24,7 @@ from shuffledp.protocols import Shuffled
 from shuffledp.sampling import SIMULATED, Device, Stream, device
 from shuffledp.sampling.device import Reports
 from shuffledp.sampling.prefixes import PrefixDevice
+from shuffledp.shuffling.shuffler import MEMORY
 
 Tally = Frequencies | Means | HeavyHitters
 TASKS = ("histogram", "heavy-hitters", "quantiles", "mean", "vector")
@@ -202,10 +203,10 @@ class Job:
             return shares[:, 0]
         return np.minimum(np.floor(shares[:, 0] * self.bins), self.bins - 1).astype(np.int64)
 
-    def tally(self) -> Tally:
-        """An empty count of reports."""
+    def tally(self, memory: int = MEMORY) -> Tally:
+        """An empty count of reports, in so many bytes where they have to be kept."""
         if isinstance(self.device, PrefixDevice):
-            return HeavyHitters(self.device)
+            return HeavyHitters(self.device, memory=memory)
         return Means(self.device) if self.task in ("mean", "vector") else Frequencies(self.device)
 
     def estimate(self, tally: Tally) -> Estimate:
@@ -370,8 +371,8 @@ def words(column: Any, letters: int, first_row: int) -> NDArray[np.int64]:
     """The first bytes of each text as one number."""
     pa = arrow()
     present(column, first_row)
-    values = texts(column).cast(pa.binary()).to_pylist()
-    rows = np.array(values, f"S{letters}").view(np.uint8).reshape(-1, letters)
+    cut = pa.compute.binary_slice(texts(column).cast(pa.binary()), 0, letters).to_pylist()
+    rows = np.array(cut, f"S{letters}").view(np.uint8).reshape(-1, letters)
     places = 8 * np.arange(letters - 1, -1, -1)
     return np.asarray((rows.astype(np.int64) << places).sum(axis=1))
 

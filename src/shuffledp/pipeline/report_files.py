@@ -17,7 +17,7 @@ import numpy as np
 from shuffledp.errors import ParameterError
 from shuffledp.pipeline.engines import Advance
 from shuffledp.pipeline.job import Job, numbered, present
-from shuffledp.pipeline.tables import column_names, header, read, written
+from shuffledp.pipeline.tables import BYTES, ROWS, column_names, header, read, written
 from shuffledp.sampling.device import Reports
 
 _DIGEST = "digest"
@@ -72,7 +72,8 @@ def read_reports(
 
     def blocks() -> Iterator[Reports]:
         digest = _Digest(job)
-        for row, batch in numbered(read(path, names)):
+        rows = max(1, min(ROWS, BYTES // (8 * len(names))))
+        for row, batch in numbered(read(path, names, rows=rows)):
             if not batch.num_rows:
                 continue
             columns = []

@@ -166,7 +166,7 @@ def shuffle(
     # for a number that is known beforehand, and not for how many turn up
     if minimum is not None:
         job = _at_least(job, checks.count("minimum", minimum))
-    shuffler = Shuffler(stream, minimum=job.n, memory=memory)
+    shuffler = Shuffler(stream, minimum=job.n, memory=memory // 2)
     for block in blocks:
         shuffler.add(block)
         check_users(job, shuffler.size, "reports in these files")
@@ -240,7 +240,7 @@ def run(
         found = job.estimate(tally)  # what may fail fails before anything is spent
         book(job, frozenset())
     else:
-        tally = job.tally()
+        tally = job.tally(engine.memory // 4)
         blocks = _booked(engine.shuffled(job, data, rows), lambda: book(job, frozenset()))
         write_reports(job, _counted(blocks, tally), reports)
         found = job.estimate(tally)

@@ -14,7 +14,11 @@ import numpy as np
 from shuffledp.errors import MissingExtraError, ParameterError
 from shuffledp.files import whole_file
 
-_ROWS = 1 << 18
+ROWS = 1 << 18
+BYTES = 32 << 20
+"""Of a table at a time."""
+_STEP = 1 << 12
+_BUFFER = 1 << 20
 _HEADER = "shuffledp"
 _KINDS = (".csv", ".parquet")
 
@@ -56,15 +60,37 @@ def _reason(error: Exception) -> str:
     return re.sub(r"(got \d+): .*", r"\1", lines[0])
 
 
-def read(path: str | Path, columns: Sequence[str]) -> Iterator[Any]:
-    """Record batches of these columns, in order."""
+def read(
+    path: str | Path, columns: Sequence[str], *, rows: int = ROWS, size: int = BYTES
+) -> Iterator[Any]:
+    """Record batches of these columns, in order: of at most so many rows, and about so many bytes."""
+    waiting: list[Any] = []
+    for batch in _batches(path, columns, min(rows, _STEP)):
+        for start in range(0, batch.num_rows, rows):
+            waiting.append(batch.slice(start, rows))
+            held = sum(each.num_rows for each in waiting)
+            if held + _STEP > rows or sum(each.get_total_buffer_size() for each in waiting) > size:
+                yield _joined(waiting)
+                waiting = []
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: list[Any]) -> Any:
+    if len(batches) == 1:
+        return batches[0]
+    return arrow().Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def _batches(path: str | Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
+    """As the file is laid out."""
     pa = arrow()
     suffix = kind("data", path)
     with _readable(path):
         if suffix == ".parquet":
-            file = pa.parquet.ParquetFile(path)
+            file = pa.parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
             _present(columns, file.schema_arrow.names)
-            yield from file.iter_batches(batch_size=_ROWS, columns=list(columns))
+            yield from file.iter_batches(batch_size=rows, columns=list(columns))
             return
         about = int(_comment(path) is not None)
         names = _csv_names(path, about)
@@ -148,7 +174,7 @@ class Writer:
     def write(self, arrays: Sequence[Any]) -> None:
         """One block of rows."""
         pa = arrow()
-        for start in range(0, len(arrays[0]), _ROWS):
+        for start in range(0, len(arrays[0]), ROWS):
             parts = [pa.array(_block(each, start)) for each in arrays]
             batch = pa.RecordBatch.from_arrays(parts, names=self._names)
             if self._writer is None:
@@ -182,7 +208,7 @@ class Writer:
 
 
 def _block(values: Any, start: int) -> Any:
-    part = values[start : start + _ROWS]
+    part = values[start : start + ROWS]
     return np.ascontiguousarray(part) if isinstance(part, np.ndarray) else part
 
 
