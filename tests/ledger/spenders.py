@@ -14,7 +14,7 @@ import time
 from shuffledp import LDP, BudgetExceededError, LedgerError, Shuffled
 from shuffledp.ledger import Guarantee, Ledger
 
-THINGS = {
+THINGS: dict[str, Guarantee | Shuffled] = {
     "stated": Guarantee("0.01", "1e-9"),
     "protocol": Shuffled(LDP(eps0=0.3), n=100),
 }

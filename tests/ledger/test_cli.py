@@ -26,13 +26,15 @@ def _json(store: str, command: str, *arguments: str) -> dict[str, object]:
 
 
 def test_a_life_of_a_cohort(store: str, tmp_path: Path) -> None:
-    assert _json(store, "init", "users", "--epsilon", "0.5", "--delta", "1e-6")["left"] == "0.5"
+    made = _json(store, "init", "users", "--epsilon", "0.5", "--delta", "1e-6")
+    assert made["left"] == {"epsilon": "0.5", "delta": "0.000001"}
+    assert made["rule"] == {"name": "sum"}
     receipt = _json(store, "spend", "users", *KRR, "--rounds", "4", "--label", "May", "--key", "k")
     assert (receipt["number"], receipt["rounds"], receipt["label"]) == (1, 4, "May")
     assert _json(store, "spend", "users", *KRR, "--rounds", "4", "--key", "k") == receipt
     assert _json(store, "spend", "users", "--epsilon", "0.1", "--delta", "1e-8")["number"] == 2
     (cohort,) = _json(store, "show", *KRR)["cohorts"]  # type: ignore[misc]
-    assert (cohort["spends"], cohort["lost"]["status"]) == (2, "PROVEN")
+    assert (cohort["spends"], cohort["status"]) == (2, "PROVEN")
     assert cohort["rounds_left"] > 0
     refused = _run(store, "spend", "users", *KRR, "--rounds", str(cohort["rounds_left"] + 1))
     assert refused.exit_code == 3
@@ -54,16 +56,75 @@ def test_a_life_of_a_cohort(store: str, tmp_path: Path) -> None:
 def test_tables_for_people(store: str) -> None:
     said = _run(store, "init", "users", "--epsilon", "1", "--delta", "1e-6").stdout
     assert "may lose epsilon = 1 at delta = 0.000001" in said
+    assert "rule: sum: the total holds however spends are chosen" in said
     said = _run(store, "spend", "users", "--epsilon", "0.3333333333").stdout
     assert "recorded: users #1" in said
-    assert "0.333334 (PROVEN by basic-composition)" in said  # rounded up
+    assert "lost in all: epsilon 0.333334 of 1, delta 0 of 0.000001" in said  # rounded up
+    assert "rule: sum: the total holds however spends are chosen" in said
     shown = _run(store, "show", "users", "--epsilon", "0.1").stdout
-    assert "0.333334" in shown
-    assert "0.666666" in shown  # rounded down
-    assert "any choice of spends" in shown
+    assert "0.333334 of 1" in " ".join(shown.split())
+    assert "sum: the total holds however spends are chosen" in shown
     assert "rounds left: of stated (0.1, 0)-DP" in shown
-    _run(store, "spend", "users", *KRR)
-    assert "planned spends: what to spend on" in _run(store, "show").stdout
+    receipt = _json(store, "spend", "users", *KRR)
+    assert str(receipt["digest"]) in _run(store, "verify").stdout
+
+
+TOTAL = ["--epsilon", "1", "--delta", "1e-6"]
+
+
+def test_rules_by_options(store: str, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    entries = [{"spent": {"epsilon": "0.1", "delta": "0"}, "rounds": 2}]
+    plan.write_text(
+        json.dumps([*entries, {"spent": {"epsilon": "0.2", "delta": "0"}, "rounds": None}])
+    )
+    for name, options, limits in (
+        ("a", ["--rule", "renyi", "--order", "30", "--stated-delta", "2e-7"], "divergence"),
+        ("b", ["--rule", "renyi", *KRR], "divergence"),
+        ("c", ["--rule", "planned", *KRR, "--rounds", "5"], "kind 1"),
+        ("d", ["--rule", "planned", *KRR], "kind 1"),
+        ("e", ["--rule", "planned", "--plan", str(plan)], "kind 2"),
+    ):
+        made = _json(store, "init", name, *TOTAL, *options)
+        assert limits in made["limits"]  # type: ignore[operator]
+        (shown,) = _json(store, "show", name)["cohorts"]  # type: ignore[misc]
+        assert shown == made
+        said = " ".join(_run(store, "show", name).stdout.split())
+        assert str(made["promise"])[:30] in said
+    assert made["limits"] == {"kind 1": "2", "kind 2": "4"}
+    said = _run(store, "spend", "e", "--epsilon", "0.2", "--rounds", "3").stdout
+    assert "0 of 2 x stated (0.1, 0)-DP; 3 of 4 x stated (0.2, 0)-DP" in said
+    assert "rule: planned: the total holds for this plan" in said
+    refused = _run(store, "spend", "e", "--epsilon", "0.3")
+    assert refused.exit_code == 3
+    assert "stated (0.3, 0)-DP is not in the plan" in refused.stderr
+    assert _run(store, "verify").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--order", "9"], "'order' parameter must be left out with --rule sum"),
+        (KRR, "left out with --rule sum"),
+        (["--rule", "planned", "--stated-delta", "0"], "left out with --rule planned"),
+        (
+            ["--rule", "planned"],
+            "must be given, or else a protocol (--n, --mechanism ...). Got 'neither'",
+        ),
+        (["--rule", "planned", "--plan", "x.json", *KRR], "Got 'both'"),
+        (["--rule", "planned", "--plan", "/nowhere/x.json"], "a file that can be read"),
+        (["--rule", "planned", "--plan", __file__], 'JSON such as [{"spent"'),
+        (["--rule", "renyi", "--rounds", "3"], "left out with --rule renyi"),
+        (["--rule", "renyi", "--order", "1"], "a number > 1"),
+        (["--rule", "best"], "is not one of"),
+    ],
+)
+def test_rules_that_cannot_be(tmp_path: Path, options: list[str], message: str) -> None:
+    store = tmp_path / "book.db"
+    result = _run(str(store), "init", "users", *TOTAL, *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not store.exists()
 
 
 @pytest.mark.parametrize(

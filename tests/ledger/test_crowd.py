@@ -11,8 +11,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from shuffledp import BudgetExceededError
-from shuffledp.ledger import Ledger
+from shuffledp import BudgetExceededError, LedgerError
+from shuffledp.ledger import Ledger, Sum, planned, renyi
+from shuffledp.ledger.rules import RuleMaker
 from shuffledp.ledger.sqlite import SQLiteStore
 from tests.ledger.cluster import Cluster, cluster
 from tests.ledger.spenders import THINGS
@@ -46,18 +47,22 @@ def _check(ledger: Ledger, thing: str, acknowledged: list[int]) -> int:
     assert set(acknowledged) <= set(numbers)
     (entry,) = balance.entries
     assert entry.rounds == sum(receipt.entry.rounds for receipt in history)
-    assert balance.lost.epsilon <= balance.epsilon
-    assert all(receipt.lost.epsilon <= balance.epsilon for receipt in history)
+    assert not any(balance.rule.over(receipt.lost) for receipt in history)
     assert balance.lost == history[-1].lost
+    assert [found.problems for found in ledger.verify()] == [()]
     with pytest.raises(BudgetExceededError):
         ledger.spend("users", THINGS[thing])
     return len(history)
 
 
-@pytest.mark.parametrize("thing", THINGS)
-def test_64_spenders_at_once(store: str, tmp_path: Path, thing: str) -> None:
+@pytest.mark.parametrize(
+    ("thing", "rule"),
+    [("stated", Sum), ("protocol", renyi()), ("protocol", planned((THINGS["protocol"], None)))],
+    ids=["sum", "renyi", "planned"],
+)
+def test_64_spenders_at_once(store: str, tmp_path: Path, thing: str, rule: RuleMaker) -> None:
     ledger = Ledger.open(store)
-    ledger.create("users", "1", "1e-6")
+    ledger.create("users", "1", "1e-6", rule)
     fits = ledger.remaining("users", THINGS[thing])
     acknowledged = Crowd(store, tmp_path, thing, spenders=64).acknowledged()
     assert _check(ledger, thing, acknowledged) == len(acknowledged) == fits
@@ -71,7 +76,7 @@ def test_spenders_killed_at_random(store: str, tmp_path: Path, kills: int) -> No
     acknowledged = Crowd(store, tmp_path, "stated", spenders=8, kills=kills).acknowledged()
     assert _check(ledger, "stated", acknowledged) == fits
     assert fits - kills <= len(acknowledged) <= fits  # each kill hides at most one receipt
-    assert ledger.balance("users").left == 0
+    assert ledger.balance("users").left["epsilon"] == 0
     if isinstance(ledger.store, SQLiteStore):
         with ledger.store.transaction(write=False) as execute:
             assert execute("PRAGMA integrity_check") == [("ok",)]
@@ -145,5 +150,5 @@ def test_the_check_sees_damage(store: str, damage: str) -> None:
     assert _check(ledger, "stated", acknowledged) == 3
     with ledger.store.transaction(write=True) as execute:
         execute(damage)
-    with pytest.raises((AssertionError, pytest.fail.Exception)):
+    with pytest.raises((AssertionError, pytest.fail.Exception, LedgerError)):
         _check(ledger, "stated", acknowledged)

@@ -162,7 +162,7 @@ def test_a_real_ledger_is_the_book(tmp_path: Path, unit: str) -> None:
     book.spend(4)  # as a resumed run would
     assert book.total() == 4
     assert len(ledger.history("images")) == 2
-    lost = float(ledger.balance("images").lost.epsilon)
+    lost = float(ledger.balance("images").lost["epsilon"])
     assert lost >= 0.999 * trainer.account.after(4).epsilon
     more = sgd(eps0=2.0, epochs=400, unit=unit)
     before = [p.clone() for p in more.model.parameters()]

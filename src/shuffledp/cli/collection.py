@@ -129,7 +129,8 @@ def booking(
         if receipt.repeated:
             click.echo(f"{number}, the same release again: nothing more is lost", err=True)
         else:
-            click.echo(f"{number}, lost in all {receipt.lost}", err=True)
+            lost = receipt.rule.shown(receipt.lost)
+            click.echo(f"{number}, lost in all: {lost} ({receipt.rule})", err=True)
 
     check_both(ledger, cohort)
     return book

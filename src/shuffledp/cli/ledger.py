@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,7 +11,9 @@ import click
 
 from shuffledp.cli.options import json_option, print_json, protocol, protocol_options
 from shuffledp.errors import ParameterError
-from shuffledp.ledger import Guarantee, Ledger
+from shuffledp.ledger import Guarantee, Ledger, Sum, planned, renyi
+from shuffledp.ledger.entries import Spendable, restored
+from shuffledp.ledger.rules import RuleMaker
 from shuffledp.protocols import Shuffled
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,19 +44,101 @@ def ledger() -> None:
 @click.argument("cohort")
 @click.option("--epsilon", required=True, help="Total epsilon, an exact decimal.")
 @click.option("--delta", required=True, help="Total delta, an exact decimal.")
+@click.option(
+    "--rule",
+    type=click.Choice(["sum", "renyi", "planned"]),
+    default="sum",
+    show_default=True,
+    help="How spends are charged, for good. sum: epsilons and deltas add up; renyi: divergences of one"
+    " order do (many small spends); both hold however spends are chosen. planned: --rounds of the"
+    " protocol described, or all that fit, or a --plan, composed tightly now.",
+)
+@click.option(
+    "--order", type=float, help="Rényi order (renyi; default: the best for the protocol)."
+)
+@click.option(
+    "--stated-delta", help="Part of delta for stated guarantees (renyi; default: a tenth)."
+)
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path),
+    help='JSON (planned): [{"spent": {...}, "rounds": 30}, ...], as `ledger show --json` lists'
+    ' entries; one of them may have "rounds": null, as many as fit.',
+)
+@protocol_options
 @_store_options
 @json_option
-def init(cohort: str, epsilon: str, delta: str, store: str, timeout: float, as_json: bool) -> None:
-    """Give a new COHORT its total budget; makes the store if there is none."""
+def init(
+    cohort: str,
+    epsilon: str,
+    delta: str,
+    rule: str,
+    order: float | None,
+    stated_delta: str | None,
+    plan: Path | None,
+    rounds: int | None,
+    store: str,
+    timeout: float,
+    as_json: bool,
+    **described: Any,
+) -> None:
+    """Give a new COHORT its total budget and its rule; makes the store if there is none."""
     book = Ledger.open(store, timeout)
-    balance = book.create(cohort, epsilon, delta)
+    chosen = _rule(rule, order, stated_delta, plan, rounds, _spendable(None, None, described))
+    balance = book.create(cohort, epsilon, delta, chosen)
     if as_json:
         print_json(balance.to_dict())
         return
     click.echo(
-        f"{cohort}: may lose epsilon = {balance.epsilon} at delta = {balance.delta}"
+        f"{cohort}: may lose epsilon = {balance.epsilon:f} at delta = {balance.delta:f}"
         f" ({book.store.name})"
     )
+    click.echo(f"rule: {balance.rule}")
+    click.echo(f"lost in all: {balance.rule.shown(balance.lost)}")
+    click.echo(f"digest: {balance.digest}")
+
+
+def _rule(
+    name: str,
+    order: float | None,
+    stated_delta: str | None,
+    plan: Path | None,
+    rounds: int | None,
+    what: Shuffled | Guarantee | None,
+) -> RuleMaker:
+    """The rule the options describe; an option of another rule is refused."""
+    theirs: dict[str, tuple[object, tuple[str, ...]]] = {
+        "order": (order, ("renyi",)),
+        "stated_delta": (stated_delta, ("renyi",)),
+        "plan": (plan, ("planned",)),
+        "rounds": (rounds, ("planned",)),
+        "mechanism": (what, ("renyi", "planned")),
+    }
+    for option, (value, rules) in theirs.items():
+        if value is not None and name not in rules:
+            raise ParameterError(option, f"left out with --rule {name}", str(value))
+    if name == "sum":
+        return Sum
+    if name == "renyi":
+        return renyi(order, what, stated_delta)
+    if (plan is None) == (what is None):
+        got = "neither" if plan is None else "both"
+        raise ParameterError("plan", "given, or else a protocol (--n, --mechanism ...)", got)
+    return planned((what, rounds)) if what is not None else planned(*_read_plan(plan, rounds))
+
+
+def _read_plan(plan: Path | None, rounds: int | None) -> list[tuple[Spendable, int | None]]:
+    if rounds is not None:
+        raise ParameterError("rounds", "left out with --plan", rounds)
+    assert plan is not None
+    try:
+        listed = json.loads(plan.read_bytes())
+        return [(restored(each["spent"], 1).what, each["rounds"]) for each in listed]
+    except OSError as error:
+        raise ParameterError("plan", "a file that can be read", f"{plan} ({error})") from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        form = 'JSON such as [{"spent": {"epsilon": "0.1", "delta": "0"}, "rounds": 3}]'
+        raise ParameterError("plan", f"a file of {form}", f"{plan} ({error})") from error
 
 
 @ledger.command()
@@ -89,7 +174,9 @@ def spend(
     click.echo(
         f"recorded: {cohort} #{receipt.number}, {receipt.entry.rounds:,} x {receipt.entry.what}"
     )
-    click.echo(f"lost in all: epsilon <= {receipt.lost}")
+    click.echo(f"lost in all: {receipt.rule.shown(receipt.lost)}")
+    click.echo(f"rule: {receipt.rule}")
+    click.echo(f"digest: {receipt.digest}")
 
 
 @ledger.command()
@@ -161,6 +248,55 @@ def export(
     spends = sum(len(each["history"]) for each in data["cohorts"])
     for path in filter(None, (json_file, csv_file)):
         click.echo(f"{path}: {len(data['cohorts'])} cohorts, {spends} spends")
+
+
+@ledger.command()
+@click.argument("cohorts", nargs=-1)
+@click.option(
+    "--digest",
+    "digests",
+    multiple=True,
+    help="A digest from a receipt: it must still be in the chain (may be repeated).",
+)
+@_store_options
+@json_option
+@click.pass_context
+def verify(
+    context: click.Context,
+    cohorts: tuple[str, ...],
+    digests: tuple[str, ...],
+    store: str,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Look at every row of COHORTS (default: all) and recompute their chains of digests.
+
+    Ends with 1 if something was altered. A chain shows what was altered without care: whoever can
+    rewrite the whole store can recompute it, but not the digests you kept elsewhere (--digest).
+    """
+    book = Ledger.open(store, timeout)
+    found = book.verify(*cohorts)
+    missing = sorted(set(digests) - {each for one in found for each in one.digests})
+    sound = not missing and not any(each.problems for each in found)
+    if as_json:
+        print_json(
+            {
+                "store": book.store.name,
+                "sound": sound,
+                "missing_digests": missing,
+                "cohorts": [each.to_dict() for each in found],
+            }
+        )
+    else:
+        for each in found:
+            click.echo(f"{each.cohort}: {each.spends} spends, digest {each.digest}")
+            for problem in each.problems:
+                click.echo(f"{each.cohort}: ALTERED: {problem}")
+        for digest in missing:
+            click.echo(f"ALTERED: no chain holds the digest {digest}")
+        click.echo("sound: every row fits its digest" if sound else "NOT sound")
+    if not sound:
+        context.exit(1)
 
 
 def _spendable(

@@ -1,98 +1,55 @@
 """A durable book of privacy budgets: cohorts, what they may lose, what they lost.
 
-A spend is recorded before the release it pays for. Inside one transaction that has the cohort for
-itself everything spent so far and the new spend are composed at the cohort's total delta; if the
-proven epsilon exceeds the total, or none can be computed, nothing is recorded and an error says
-why. The receipt exists only once the record is on the disk.
+Each cohort has a rule, declared when it is made and never changed (``rules``). A spend is recorded
+before the release it pays for: inside one transaction that has the cohort for itself the rule says
+what is lost in all with it; if that is above a limit, or cannot be computed, nothing is recorded and
+an error says why. The receipt exists only once the record is on the disk.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from shuffledp import checks
 from shuffledp.errors import BudgetExceededError, LedgerError, ParameterError
 from shuffledp.ledger import tables
-from shuffledp.ledger.amounts import amount, decimal_below
-from shuffledp.ledger.entries import Entry, Spendable, read
-from shuffledp.ledger.losses import Loss, composed
+from shuffledp.ledger.amounts import amount
+from shuffledp.ledger.chain import Verified, digest_of
+from shuffledp.ledger.entries import Entry, Spendable
+from shuffledp.ledger.records import (
+    Balance,
+    Cohort,
+    Receipt,
+    as_text,
+    canonical,
+    damaged,
+    read_cohort,
+    read_entries,
+    read_links,
+    read_receipts,
+)
+from shuffledp.ledger.rules import Amounts, Rule, RuleMaker, Sum, most
 from shuffledp.ledger.store import Execute, Store
+from shuffledp.ledger.verification import verified
 
 _URLS = ("postgresql://", "postgres://")
-_MOST_ROUNDS = 10**12
 
 
 @dataclass(frozen=True)
-class Receipt:
-    """A spend that is on the disk. Numbers have no gaps within a cohort."""
+class _Standing:
+    """Where a cohort stands: the end of its chain."""
 
-    cohort: str
-    number: int
-    entry: Entry
-    label: str
-    key: str | None
-    lost: Loss
-    """All the cohort had lost once this was spent, as computed then."""
-    recorded: str
-    """When, in UTC."""
-    reports: tuple[str, ...] = ()
-    """Names of the batches of reports it released, if they were stated."""
-    repeated: bool = field(default=False, compare=False)
-    """Whether this call found it recorded: nothing was spent anew."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {
-            "cohort": self.cohort,
-            "number": self.number,
-            "spent": self.entry.description,
-            "rounds": self.entry.rounds,
-            "label": self.label,
-            "key": self.key,
-            "lost": self.lost.to_dict(),
-            "recorded": self.recorded,
-            "reports": list(self.reports),
-        }
-
-
-@dataclass(frozen=True)
-class Balance:
-    """A cohort's total, and what is lost of it."""
-
-    cohort: str
-    epsilon: Decimal
-    delta: Decimal
-    lost: Loss
-    entries: tuple[Entry, ...]
-    """What it was spent on, equal things together."""
+    cohort: Cohort
     spends: int
-    created: str
-
-    @property
-    def left(self) -> Decimal:
-        """Total less lost. A spend may cost less than it would alone: ask ``remaining``."""
-        return decimal_below(max(Fraction(self.epsilon) - Fraction(self.lost.epsilon), Fraction(0)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {
-            "cohort": self.cohort,
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
-            "lost": self.lost.to_dict(),
-            "left": str(self.left),
-            "spends": self.spends,
-            "entries": [{"spent": e.description, "rounds": e.rounds} for e in self.entries],
-            "created": self.created,
-        }
+    lost: Amounts
+    digest: str | None
 
 
 @dataclass(frozen=True)
@@ -108,6 +65,8 @@ class Ledger:
         ``timeout`` is how long to wait, in seconds, while others spend.
         """
         timeout = checks.positive("timeout", timeout)
+        if not isinstance(store, str | Path) or not str(store) or "\0" in str(store):
+            raise ParameterError("store", "a path or postgresql://user@host/database", store)
         if isinstance(store, str) and store.startswith(_URLS):
             from shuffledp.ledger.postgres import PostgresStore
 
@@ -117,17 +76,31 @@ class Ledger:
         return cls(SQLiteStore(store, timeout))
 
     def create(
-        self, cohort: str, epsilon: str | int | Decimal, delta: str | int | Decimal
+        self,
+        cohort: str,
+        epsilon: str | int | Decimal,
+        delta: str | int | Decimal,
+        rule: RuleMaker = Sum,
     ) -> Balance:
-        """A new cohort with its total budget, in exact decimals."""
+        """A new cohort with its total budget, in exact decimals, and the rule that guards it.
+
+        The rule is ``Sum`` (epsilons and deltas add up), ``renyi(...)`` or ``planned(...)``.
+        """
         name = _text("cohort", cohort)
         total, slack = amount("epsilon", epsilon), amount("delta", delta, below=1)
+        if not callable(rule) or not isinstance(made := rule(total, slack), Rule):
+            raise ParameterError("rule", "Sum, renyi(...) or planned(...)", rule)
         with self.store.transaction(write=True, create=True) as execute:
-            execute(tables.STAMP, tables.VERSION)
-            _check_version(execute)
+            before = execute(tables.READ_VERSION)[0][0]
+            if before is None:
+                execute(tables.STAMP, tables.VERSION)
+            else:
+                self._brought_up(execute)
             if execute(tables.READ_COHORT, name):
                 raise LedgerError(f"The cohort {name!r} exists already.")
-            execute(tables.ADD_COHORT, name, str(total), str(slack), _now())
+            new = Cohort(name, made, _now())
+            execute(tables.ADD_COHORT, name, str(total), str(slack), new.created)
+            _begin_chain(execute, new)
         return self.balance(name)
 
     def spend(
@@ -153,90 +126,106 @@ class Ledger:
         if isinstance(reports, str) or not isinstance(reports, Iterable):
             raise ParameterError("reports", "a collection of names", reports)
         batches = tuple(sorted({_text("reports", name) for name in reports}))
-        with self._opened(write=True) as execute:
-            total, slack, _ = _cohort(execute, cohort, self.store.row_lock)
+        with self._opened(write=True) as (execute, version):
+            now = _standing(execute, cohort, version, self.store.row_lock)
+            rule = now.cohort.rule
             if key is not None:
-                for before in _receipts(execute, cohort, tables.BY_KEY, key):
+                for before in read_receipts(execute, now.cohort, version, tables.BY_KEY, key):
                     return _same(before, entry, batches)
-            if (released := _released(execute, cohort, batches)) is not None:
+            if (released := _released(execute, now.cohort, version, batches)) is not None:
                 return _same(released, entry, batches)
-            lost = composed(_added(_entries(execute, cohort), entry), slack)
-            if lost.epsilon > total:
+            lost = rule.charged(now.lost, entry, lambda: read_entries(execute, cohort))
+            if over := rule.over(lost):
                 raise BudgetExceededError(
-                    f"The cohort {cohort!r} may lose epsilon = {total} at delta = {slack}. With this"
-                    f" spend it would have lost {lost} in all. Nothing was recorded."
+                    f"The cohort {cohort!r} may lose epsilon = {rule.epsilon:f} at delta ="
+                    f" {rule.delta:f}. With this spend it would have lost {rule.shown(lost)}: more"
+                    f" {' and '.join(over)} than its rule allows ({rule}). Nothing was recorded."
                 )
-            number = execute(tables.READ_LAST, cohort)[0][0] + 1
-            digest = hashlib.sha256(entry.text.encode()).hexdigest()
-            now = _now()
-            execute(tables.ADD_LOSS, cohort, digest, entry.text, entry.rounds)
-            execute(
-                tables.ADD_SPEND,
-                *(cohort, number, digest, entry.rounds, label, key),
-                *(str(lost.epsilon), lost.theorem, int(lost.adaptive), now),
+            number = now.spends + 1
+            receipt = Receipt(
+                *(cohort, number, entry, label, key, rule, lost, rule.theorem, _now(), batches)
             )
-            for name in batches:
-                execute(tables.ADD_RELEASE, name, cohort, number)
-        return Receipt(cohort, number, entry, label, key, lost, now, batches)
+            receipt = replace(receipt, digest=digest_of(now.digest or "", receipt.row))
+            _record(execute, receipt)
+        return receipt
 
     def balance(self, cohort: str) -> Balance:
-        """What the cohort has lost so far, tightly composed."""
-        with self._opened() as execute:
-            found = _balance(execute, cohort)
-        return found()
+        """What the cohort has lost so far."""
+        with self._opened() as (execute, version):
+            return _balance(execute, cohort, version)
 
     def remaining(self, cohort: str, what: Spendable) -> int:
-        """How many more rounds fit (at most 1e12)."""
-        with self._opened() as execute:
-            total, slack, _ = _cohort(execute, cohort)
-            entries = _entries(execute, cohort)
+        """How many more rounds fit, spent at once (at most 1e12)."""
+        with self._opened() as (execute, version):
+            now = _standing(execute, cohort, version)
+            entries = read_entries(execute, cohort)
+        rule = now.cohort.rule
 
         def fits(rounds: int) -> bool:
             try:
-                return composed(_added(entries, Entry.of(what, rounds)), slack).epsilon <= total
+                lost = rule.charged(now.lost, Entry.of(what, rounds), lambda: entries)
             except BudgetExceededError:
                 return False
             except LedgerError:
                 if rounds == 1:
                     raise
                 return False
+            return not rule.over(lost)
 
-        return _most(fits)
+        return most(fits)
 
     def cohorts(self) -> list[str]:
         """All names."""
-        with self._opened() as execute:
-            return [name for (name,) in execute(tables.READ_NAMES)]
+        with self._opened() as (execute, _):
+            return _names(execute)
 
     def history(self, cohort: str) -> list[Receipt]:
         """Every spend of a cohort, in order."""
-        with self._opened() as execute:
-            _cohort(execute, cohort)
-            return _receipts(execute, cohort, version=_check_version(execute))
+        with self._opened() as (execute, version):
+            found = read_cohort(execute, _text("cohort", cohort), version)
+            return read_receipts(execute, found, version)
+
+    def verify(self, *cohorts: str) -> list[Verified]:
+        """Look at every row of these cohorts (default: all) and recompute the chain of digests."""
+        with self._opened() as (execute, version):
+            return [
+                verified(execute, _text("cohort", name), version)
+                for name in cohorts or _names(execute)
+            ]
 
     def export(self) -> dict[str, Any]:
         """Everything at one moment, JSON-ready."""
-        with self._opened() as execute:
-            version = _check_version(execute)
-            found = [
-                (_balance(execute, name), _receipts(execute, name, version=version))
-                for (name,) in execute(tables.READ_NAMES)
-            ]
-        return {
-            "store": self.store.name,
-            "cohorts": [
-                balance().to_dict() | {"history": [receipt.to_dict() for receipt in history]}
-                for balance, history in found
-            ],
-        }
+        with self._opened() as (execute, version):
+            found = []
+            for name in _names(execute):
+                history = read_receipts(execute, read_cohort(execute, name, version), version)
+                found.append(
+                    _balance(execute, name, version).to_dict()
+                    | {"history": [receipt.to_dict() for receipt in history]}
+                )
+        return {"store": self.store.name, "cohorts": found}
 
     @contextmanager
-    def _opened(self, write: bool = False) -> Iterator[Execute]:
+    def _opened(self, write: bool = False) -> Iterator[tuple[Execute, int]]:
         with self.store.transaction(write=write) as execute:
-            if _check_version(execute) < tables.VERSION and write:
-                self.store.make_tables(execute)
-                execute(tables.STAMP, tables.VERSION)
-            yield execute
+            version = _check_version(execute)
+            yield execute, self._brought_up(execute) if write else version
+
+    def _brought_up(self, execute: Execute) -> int:
+        """The current format: cohorts of older ones get the rule that was never declared."""
+        if (version := _check_version(execute)) == tables.VERSION:
+            return version
+        self.store.make_tables(execute)
+        for name in _names(execute):
+            if execute(tables.READ_RULE, name):  # another process was here first
+                continue
+            cohort = read_cohort(execute, name, version, self.store.row_lock)
+            digest = _begin_chain(execute, cohort)
+            for receipt in read_receipts(execute, cohort, version):
+                digest = digest_of(digest, receipt.row)
+                execute(tables.ADD_LINK, name, receipt.number, digest)
+        execute(tables.STAMP, tables.VERSION)
+        return tables.VERSION
 
 
 def _text(name: str, value: object, least: int = 1) -> str:
@@ -258,52 +247,61 @@ def _check_version(execute: Execute) -> int:
     return int(found)
 
 
-def _cohort(execute: Execute, cohort: str, lock: str = "") -> tuple[Decimal, Decimal, str]:
-    """Total epsilon, total delta, when it was made."""
-    rows = execute(tables.READ_COHORT + lock, _text("cohort", cohort))
-    if not rows:
-        raise LedgerError(f"There is no cohort {cohort!r}.")
-    epsilon, delta, created = rows[0]
-    return Decimal(epsilon), Decimal(delta), created
+def _names(execute: Execute) -> list[str]:
+    names = [name for (name,) in execute(tables.READ_NAMES)]
+    for name in names:
+        if not isinstance(name, str):
+            raise damaged("the name of a cohort", name)
+    return names
 
 
-def _entries(execute: Execute, cohort: str) -> tuple[Entry, ...]:
-    return tuple(read(*row) for row in execute(tables.READ_LOSSES, cohort))
+def _begin_chain(execute: Execute, cohort: Cohort) -> str:
+    execute(tables.ADD_RULE, cohort.name, canonical(cohort.rule.to_dict()))
+    execute(tables.ADD_LINK, cohort.name, 0, cohort.digest)
+    return cohort.digest
 
 
-def _added(entries: tuple[Entry, ...], new: Entry) -> list[Entry]:
-    """Rounds of equal things are counted together."""
-    before = sum(entry.rounds for entry in entries if entry.text == new.text)
-    others = [entry for entry in entries if entry.text != new.text]
-    return [*others, Entry(new.what, before + new.rounds)]
+def _record(execute: Execute, receipt: Receipt) -> None:
+    entry = receipt.entry
+    kind = hashlib.sha256(entry.text.encode()).hexdigest()
+    execute(tables.ADD_LOSS, receipt.cohort, kind, entry.text, entry.rounds)
+    execute(
+        tables.ADD_SPEND,
+        *(receipt.cohort, receipt.number, kind, entry.rounds, receipt.label, receipt.key),
+        *(canonical(as_text(receipt.lost)), receipt.theorem, 0, receipt.recorded),
+    )
+    for name in receipt.reports:
+        execute(tables.ADD_RELEASE, name, receipt.cohort, receipt.number)
+    execute(tables.ADD_LINK, receipt.cohort, receipt.number, receipt.digest)
 
 
-def _balance(execute: Execute, cohort: str) -> Callable[[], Balance]:
-    """Reads now, composes when called: no transaction stays open meanwhile."""
-    total, slack, created = _cohort(execute, cohort)
-    entries = _entries(execute, cohort)
+def _standing(execute: Execute, cohort: str, version: int, lock: str = "") -> _Standing:
+    """The end of the chain; its first and last digests must fit. All of them: ``verify``."""
+    found = read_cohort(execute, _text("cohort", cohort), version, lock)
     spends = execute(tables.READ_LAST, cohort)[0][0]
-    return lambda: Balance(cohort, total, slack, composed(entries, slack), entries, spends, created)
+    if not isinstance(spends, int):
+        raise damaged(f"the number of a spend of {cohort!r}", spends)
+    last = read_receipts(execute, found, version, tables.BY_NUMBER, spends)
+    lost = last[0].lost if last else dict.fromkeys(found.rule.limits, Decimal(0))
+    if version < 3:
+        return _Standing(found, spends, lost, None)
+    links = read_links(execute, cohort, version, spends)
+    digest = digest_of(links.get(spends - 1, ""), last[0].row) if last else found.digest
+    ends = links.get(spends) == digest and spends + 1 not in links
+    if links.get(0) != found.digest or not ends:
+        raise LedgerError(
+            f"The rows of the cohort {cohort!r} were altered: they do not fit their digests."
+            " `shuffledp ledger verify` says which."
+        )
+    return _Standing(found, spends, lost, digest)
 
 
-def _receipts(
-    execute: Execute, cohort: str, where: str = "", *values: object, version: int = tables.VERSION
-) -> list[Receipt]:
-    """Those of a cohort, or some of them, in order; the first format knew of no reports."""
-    rows = execute(tables.READ_SPENDS + where + tables.IN_ORDER, cohort, *values)
-    reports: dict[int, list[str]] = {}
-    if rows and version > 1:
-        which = where if where == tables.BY_NUMBER else ""
-        only = tables.READ_RELEASES + which + tables.IN_NAME_ORDER
-        for number, name in execute(only, cohort, *(values if which else ())):
-            reports.setdefault(number, []).append(name)
-    found = []
-    for row in rows:
-        number, description, rounds, label, key, lost, theorem, adaptive, recorded = row
-        entry, loss = read(description, rounds), Loss(Decimal(lost), theorem, bool(adaptive))
-        names = tuple(reports.get(number, ()))
-        found.append(Receipt(cohort, number, entry, label, key, loss, recorded, names))
-    return found
+def _balance(execute: Execute, cohort: str, version: int) -> Balance:
+    now = _standing(execute, cohort, version)
+    entries = tuple(read_entries(execute, cohort))
+    return Balance(
+        cohort, now.cohort.rule, now.lost, entries, now.spends, now.cohort.created, now.digest
+    )
 
 
 def _same(receipt: Receipt, entry: Entry, batches: tuple[str, ...]) -> Receipt:
@@ -316,32 +314,22 @@ def _same(receipt: Receipt, entry: Entry, batches: tuple[str, ...]) -> Receipt:
     return replace(receipt, repeated=True)
 
 
-def _released(execute: Execute, cohort: str, batches: tuple[str, ...]) -> Receipt | None:
+def _released(
+    execute: Execute, cohort: Cohort, version: int, batches: tuple[str, ...]
+) -> Receipt | None:
     """The spend that paid for exactly these reports; None if none of them was released."""
     found = [row for name in batches for row in execute(tables.READ_RELEASE, name)]
     if not found:
         return None
     payer, number = found[0]
-    if payer != cohort:
+    if payer != cohort.name:
         raise LedgerError(f"Some of these reports were released before, by {payer!r}.")
-    (before,) = _receipts(execute, cohort, tables.BY_NUMBER, number)
-    if before.reports != batches:
+    before = read_receipts(execute, cohort, version, tables.BY_NUMBER, number)
+    if not before:
+        raise damaged("the spend that paid for these reports", number)
+    if before[0].reports != batches:
         raise LedgerError(
-            f"Some of these reports were released before ({cohort} #{number}), in other company:"
-            " the difference would show what the others sent. Nothing was recorded."
+            f"Some of these reports were released before ({cohort.name} #{number}), in other"
+            " company: the difference would show what the others sent. Nothing was recorded."
         )
-    return before
-
-
-def _most(fits: Callable[[int], bool]) -> int:
-    """The largest count that fits, by doubling and halving."""
-    if not fits(1):
-        return 0
-    low, high = 1, 2
-    while high <= _MOST_ROUNDS and fits(high):
-        low, high = high, 2 * high
-    high = min(high, _MOST_ROUNDS + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return before[0]

@@ -66,11 +66,17 @@ class Entry:
         return describe(self.what)
 
 
-def read(text: str, rounds: int) -> Entry:
+def read(text: object, rounds: object) -> Entry:
     """The entry a store holds."""
     try:
-        data = json.loads(text)
-        what = Guarantee(**data) if "epsilon" in data else restore(data)
-        return Entry(what, rounds)
-    except (ValueError, TypeError) as error:
+        if not isinstance(text, str):
+            raise TypeError("not text")
+        return restored(json.loads(text), rounds)
+    except (ValueError, TypeError, RecursionError) as error:
         raise LedgerError(f"The ledger holds a spend this version cannot read: {text}") from error
+
+
+def restored(data: Any, rounds: object) -> Entry:
+    """The entry of a description; raises ValueError or TypeError for anything else."""
+    what = Guarantee(**data) if "epsilon" in data else restore(data)
+    return Entry(what, checks.whole("rounds", rounds, 1))

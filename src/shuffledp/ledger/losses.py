@@ -1,10 +1,4 @@
-"""What a list of entries has cost: a proven epsilon at the cohort's delta, never rounded down.
-
-Composition is proven for spends planned in advance, whatever the rounds themselves do with earlier
-results. Whoever picks the next spend by looking at earlier results is covered by fewer proofs:
-sums of stated guarantees (Rogers, Roth, Ullman, Vadhan 2016), and rounds of one single protocol,
-where a round left out is a round that says nothing. ``Loss.adaptive`` says so.
-"""
+"""What a fixed list of entries costs: a proven epsilon at a delta, never rounded down."""
 
 from __future__ import annotations
 
@@ -29,22 +23,6 @@ class Loss:
 
     epsilon: Decimal
     theorem: str
-    adaptive: bool = True
-    """The total holds even if spends were chosen by looking at earlier results."""
-
-    def __str__(self) -> str:
-        shown = decimal_above(Fraction(self.epsilon), digits=6)
-        return f"{shown} ({Status.PROVEN.value} by {self.theorem})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form; the exact decimal is text."""
-        return {
-            "epsilon": str(self.epsilon),
-            "status": Status.PROVEN.value,
-            "direction": "UPPER",
-            "theorem": self.theorem,
-            "adaptive": self.adaptive,
-        }
 
 
 NOTHING = Loss(Decimal(0), "nothing-spent")
@@ -55,32 +33,41 @@ def composed(entries: Iterable[Entry], delta: Decimal) -> Loss:
     return _composed(tuple(sorted(entries, key=lambda entry: entry.text)), delta)
 
 
+def pure(entry: Entry) -> Fraction | None:
+    """The epsilon of all rounds of a protocol without any delta, if it has one."""
+    assert isinstance(entry.what, Shuffled)
+    each = Rounds([(entry.what, 1)]).pure
+    return Fraction(each) * entry.rounds if math.isfinite(each) else None
+
+
 @lru_cache(maxsize=1024)
 def _composed(entries: tuple[Entry, ...], delta: Decimal) -> Loss:
     """Stated guarantees add up exactly (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006). Protocols
     compose at the delta these leave, or together with them: the better."""
     stated = [(each.what, each.rounds) for each in entries if isinstance(each.what, Guarantee)]
-    protocols = [(each.what, each.rounds) for each in entries if isinstance(each.what, Shuffled)]
-    epsilon = sum((Fraction(what.epsilon) * rounds for what, rounds in stated), Fraction(0))
-    left = Fraction(delta) - sum(Fraction(what.delta) * rounds for what, rounds in stated)
+    protocols = [each for each in entries if isinstance(each.what, Shuffled)]
+    rounds = [(each.what, each.rounds) for each in protocols if isinstance(each.what, Shuffled)]
+    epsilon = sum((Fraction(what.epsilon) * count for what, count in stated), Fraction(0))
+    left = Fraction(delta) - sum(Fraction(what.delta) * count for what, count in stated)
     if left < 0:
         raise BudgetExceededError(f"The stated deltas add up to more than the total, {delta}.")
     if not protocols:
         return Loss(decimal_above(epsilon), "basic-composition") if stated else NOTHING
-    pure = Rounds(protocols).pure
-    if left == 0 and math.isinf(pure):
-        raise BudgetExceededError(
-            f"Of the total delta, {delta}, nothing is left for shuffled protocols."
-        )
     if left == 0:
-        return Loss(decimal_above(epsilon + Fraction(pure)), "basic-composition")
-    bound, theorem = _together(protocols, left)
+        budgets = [pure(each) for each in protocols]
+        known = [budget for budget in budgets if budget is not None]
+        if len(known) < len(budgets):
+            raise BudgetExceededError(
+                "Of the total delta nothing is left for shuffled protocols without a pure budget."
+            )
+        return Loss(decimal_above(epsilon + sum(known)), "basic-composition")
+    bound, theorem = _together(rounds, left)
     if stated:
         said = [(Stated(*map(_above, (what.epsilon, what.delta))), n) for what, n in stated]
-        tight, tight_theorem = _together([*protocols, *said], Fraction(delta))
+        tight, tight_theorem = _together([*rounds, *said], Fraction(delta))
         if tight < epsilon + bound:
-            return Loss(decimal_above(tight), tight_theorem, adaptive=False)
-    return Loss(decimal_above(epsilon + bound), theorem, adaptive=len(entries) == 1)
+            return Loss(decimal_above(tight), tight_theorem)
+    return Loss(decimal_above(epsilon + bound), theorem)
 
 
 def _above(number: Any) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -38,7 +39,7 @@ class SQLiteStore:
                 yield execute
                 self._commit(connection)
         except sqlite3.Error as error:
-            if not create and (not self._path.exists() or "no such table" in str(error)):
+            if not create and (not os.path.exists(self._path) or "no such table" in str(error)):
                 raise LedgerError(f"There is no ledger in {self.name} yet.") from error
             raise LedgerError(f"The ledger {self.name} cannot be used: {error}.") from error
 
@@ -53,7 +54,24 @@ class SQLiteStore:
         except sqlite3.Error as error:
             raise UnknownOutcomeError(self.name, str(error)) from error
 
+    def _make_file(self) -> None:
+        """An empty file that only its owner may read. SQLite gives its logs the same mode, and syncs
+        the folder with the first of them."""
+        try:
+            handle = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        except FileExistsError:
+            return
+        except OSError as error:
+            reason = f"unable to open database file ({error.strerror})"
+            raise LedgerError(f"The ledger {self.name} cannot be used: {reason}.") from error
+        try:
+            os.fchmod(handle, 0o600)  # whatever the umask took away
+        finally:
+            os.close(handle)
+
     def _connect(self, create: bool) -> sqlite3.Connection:
+        if create:
+            self._make_file()
         uri = f"{self._path.as_uri()}?mode={'rwc' if create else 'rw'}"
         connection = sqlite3.connect(uri, uri=True, timeout=self.timeout, isolation_level=None)
         try:

@@ -6,39 +6,37 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 from shuffledp.ledger import Balance
-from shuffledp.ledger.amounts import decimal_above, decimal_below
 from shuffledp.reports.text import print_rows
 
-_COLUMNS = ("cohort", "number", "rounds", "label", "key", "lost", "theorem", "recorded", "spent")
+_COLUMNS = (
+    *("cohort", "number", "rounds", "label", "key", "lost", "rule", "theorem", "recorded"),
+    *("spent", "digest"),
+)
 
 
 def print_balances(
     store: str, found: Sequence[tuple[Balance, int | None]], asked: str | None
 ) -> None:
-    """One row for each cohort; what is lost is rounded up, what is left down."""
-    columns = ["cohort", "delta", "epsilon", "lost", "left", "spends", "holds for"]
+    """One row for each cohort; what is lost is rounded up."""
+    columns = ["cohort", "delta", "epsilon", "rule", "lost in all", "spends", "digest"]
     rows = [
         [
             balance.cohort,
-            balance.delta,
-            balance.epsilon,
-            decimal_above(Fraction(balance.lost.epsilon), digits=6),
-            decimal_below(Fraction(balance.left), digits=6),
+            f"{balance.delta:f}",
+            f"{balance.epsilon:f}",
+            balance.rule.name,
+            balance.rule.shown(balance.lost),
             balance.spends,
-            "any choice of spends" if balance.lost.adaptive else "planned spends",
+            "none" if balance.digest is None else f"{balance.digest[:16]}...",
             *([] if asked is None else [f"{fit:,}"]),
         ]
         for balance, fit in found
     ]
-    remarks = [] if asked is None else [f"rounds left: of {asked}"]
-    if any(not balance.lost.adaptive for balance, _ in found):
-        remarks.append(
-            "planned spends: what to spend on was not chosen by looking at earlier results"
-        )
+    remarks = [] if asked is None else [f"rounds left: of {asked}, spent at once"]
+    remarks += dict.fromkeys(str(balance.rule) for balance, _ in found)
     print_rows(store, columns if asked is None else [*columns, "rounds left"], rows, remarks)
 
 
@@ -54,7 +52,7 @@ def as_csv(data: dict[str, Any]) -> bytes:
     writer.writeheader()
     for cohort in data["cohorts"]:
         for each in cohort["history"]:
-            spent = json.dumps(each["spent"], sort_keys=True)
-            lost = {"lost": each["lost"]["epsilon"], "theorem": each["lost"]["theorem"]}
-            writer.writerow({name: each.get(name) for name in _COLUMNS} | lost | {"spent": spent})
+            nested = {name: json.dumps(each[name], sort_keys=True) for name in ("lost", "spent")}
+            rule = {"rule": each["rule"]["name"]}
+            writer.writerow({name: each.get(name) for name in _COLUMNS} | nested | rule)
     return file.getvalue().encode()

@@ -1,0 +1,355 @@
+"""The rule of a cohort: what a spend is charged and when it is refused, fixed before the first one.
+
+A rule has limits, one or several exact amounts. Every spend adds to what is lost, and none may take
+an amount above its limit. Why the cohort's total (epsilon, delta) then holds, and against which ways
+to choose spends, is proven in docs/proofs/filters.md. No rule is ever changed, and no spend is
+admitted by another rule than the one declared: no proof covers the better of two.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+from shuffledp import checks
+from shuffledp.errors import BudgetExceededError, LedgerError, ParameterError
+from shuffledp.ledger.amounts import amount, decimal_above, decimal_below
+from shuffledp.ledger.divergences import best_order, divergence, largest_divergence
+from shuffledp.ledger.entries import Entry, Guarantee, Spendable, restored
+from shuffledp.ledger.losses import composed, pure
+
+Amounts = dict[str, Decimal]
+"""Exact, by name: what is lost, or the limits of it."""
+_SHARES = (Fraction(1, 100), Fraction(1, 10))
+"""Of the delta that is left: what a protocol is charged at if its epsilon fits."""
+_WORTH_A_DELTA = Fraction(99, 100)
+"""An epsilon must fall below this part of the pure one before a delta is charged for it."""
+_MOST_ROUNDS = 10**12
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """One for each cohort, with the total it guards."""
+
+    epsilon: Decimal
+    delta: Decimal
+
+    name: ClassVar[str]
+    theorem: ClassVar[str]
+    promise: ClassVar[str]
+    """When the total holds, in words."""
+
+    @property
+    @abstractmethod
+    def limits(self) -> Amounts:
+        """What may be lost."""
+
+    @abstractmethod
+    def charged(self, lost: Amounts, entry: Entry, before: Callable[[], list[Entry]]) -> Amounts:
+        """What is lost in all after one more entry, also where that is above the limits.
+
+        ``before`` gives all earlier entries. A LedgerError says that no charge is proven.
+        """
+
+    def over(self, lost: Amounts) -> list[str]:
+        """Names of the amounts above their limits."""
+        return [name for name, limit in self.limits.items() if lost[name] > limit]
+
+    def shown(self, lost: Amounts) -> str:
+        """What is lost of what, rounded up, in words."""
+        return ", ".join(
+            f"{name} {decimal_above(Fraction(lost[name]), digits=6):f} of {limit:f}"
+            for name, limit in self.limits.items()
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """What the rule was given besides its total, JSON-ready."""
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {"name": self.name, **self.settings()}
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.promise}"
+
+
+RuleMaker = Callable[[Decimal, Decimal], Rule]
+"""A rule for a total (epsilon, delta): ``Sum``, ``renyi(...)`` or ``planned(...)``."""
+
+
+@dataclass(frozen=True)
+class Sum(Rule):
+    """Epsilons and deltas add up. Spends may be chosen by looking at earlier results."""
+
+    name = "sum"
+    theorem = "filter-sum"
+    promise = "the total holds however spends are chosen, also by looking at earlier results"
+
+    @property
+    def limits(self) -> Amounts:
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+    def charged(self, lost: Amounts, entry: Entry, before: Callable[[], list[Entry]]) -> Amounts:
+        """A protocol is charged its proven epsilon at a small share of the delta that is left, or
+        at all of it if it fits only so: any choice that looks at the past alone is allowed."""
+        if isinstance(entry.what, Guarantee):
+            return _sum(lost, _stated(entry))
+        left = Fraction(self.delta) - Fraction(lost["delta"])
+        after = _sum(lost, self._at(entry, left))
+        if left == 0 or self.over(after):
+            return after
+        budget = pure(entry)
+        for share in _SHARES:
+            delta = Fraction(decimal_below(left * share, digits=6))
+            try:
+                cost = self._at(entry, delta)
+            except LedgerError:
+                continue
+            if budget is not None and cost["epsilon"] >= _WORTH_A_DELTA * budget:
+                cost = {"epsilon": budget, "delta": Fraction(0)}
+            if not self.over(less := _sum(lost, cost)):
+                return less
+        return after
+
+    @staticmethod
+    def _at(entry: Entry, delta: Fraction) -> dict[str, Fraction]:
+        exact = decimal_below(delta)
+        return {
+            "epsilon": Fraction(composed([entry], exact).epsilon),
+            "delta": Fraction(exact),
+        }
+
+
+@dataclass(frozen=True)
+class Renyi(Rule):
+    """Rényi divergences of one order add up. Spends may be chosen by looking at earlier results."""
+
+    order: float
+    stated_delta: Decimal
+    """The part of delta for stated guarantees that have one of their own."""
+    divergence: Decimal
+    """What the divergences may add up to."""
+
+    name = "renyi"
+    theorem = "filter-renyi"
+    promise = Sum.promise
+
+    @property
+    def limits(self) -> Amounts:
+        return {"divergence": self.divergence, "stated delta": self.stated_delta}
+
+    def charged(self, lost: Amounts, entry: Entry, before: Callable[[], list[Entry]]) -> Amounts:
+        delta = _stated(entry)["delta"] if isinstance(entry.what, Guarantee) else Fraction(0)
+        cost = divergence(entry.what, self.order) * entry.rounds
+        return _sum(lost, {"divergence": cost, "stated delta": delta})
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "order": self.order,
+            "stated_delta": str(self.stated_delta),
+            "divergence": str(self.divergence),
+        }
+
+    def __str__(self) -> str:
+        return f"{self.name} of order {self.order:g}: {self.promise}"
+
+
+@dataclass(frozen=True)
+class Planned(Rule):
+    """The whole plan was composed at the start. Order and end may depend on results."""
+
+    plan: tuple[Entry, ...]
+    loses: Decimal
+    """The epsilon of the whole plan at delta."""
+
+    name = "planned"
+    theorem = "filter-planned"
+    promise = "the total holds for this plan, in any order, broken off at any time"
+
+    @property
+    def limits(self) -> Amounts:
+        return {f"kind {i}": Decimal(each.rounds) for i, each in enumerate(self.plan, 1)}
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return {each.text: f"kind {i}" for i, each in enumerate(self.plan, 1)}
+
+    def charged(self, lost: Amounts, entry: Entry, before: Callable[[], list[Entry]]) -> Amounts:
+        if entry.text not in self._names:
+            kinds = "; ".join(str(each.what) for each in self.plan)
+            raise BudgetExceededError(
+                f"{entry.what} is not in the plan of the cohort, which has: {kinds}."
+                " Nothing was recorded."
+            )
+        return _sum(lost, {self._names[entry.text]: Fraction(entry.rounds)})
+
+    def shown(self, lost: Amounts) -> str:
+        places = "; ".join(
+            f"{lost[name]} of {each.rounds:,} x {each.what}"
+            for name, each in zip(self.limits, self.plan, strict=True)
+        )
+        whole = decimal_above(Fraction(self.loses), digits=6)
+        return f"{places} (epsilon {whole:f} of {self.epsilon:f} for the whole plan)"
+
+    def settings(self) -> dict[str, Any]:
+        plan = [{"spent": each.description, "rounds": each.rounds} for each in self.plan]
+        return {"plan": plan, "loses": str(self.loses)}
+
+
+@dataclass(frozen=True)
+class Undeclared(Rule):
+    """Of cohorts made before there were rules; no other has it."""
+
+    name = "undeclared"
+    theorem = "composition"
+    promise = (
+        "the total holds only if all spends were fixed in advance, not chosen by looking at earlier"
+        " results (the cohort is older than rules)"
+    )
+
+    @property
+    def limits(self) -> Amounts:
+        return {"epsilon": self.epsilon}
+
+    def charged(self, lost: Amounts, entry: Entry, before: Callable[[], list[Entry]]) -> Amounts:
+        return {"epsilon": composed(_together([*before(), entry]), self.delta).epsilon}
+
+
+def renyi(
+    order: float | None = None,
+    expected: Spendable | None = None,
+    stated_delta: str | int | Decimal | None = None,
+) -> RuleMaker:
+    """A Rényi filter; without an order, the one under which most spends of the expected kind fit
+    (or most of any small ones). A tenth of delta is kept for stated guarantees with a delta."""
+
+    def make(epsilon: Decimal, delta: Decimal) -> Renyi:
+        if delta == 0:
+            raise ParameterError("delta", "> 0 for the rule renyi (or take sum)", str(delta))
+        kept = (
+            decimal_below(Fraction(delta) / 10, digits=6)
+            if stated_delta is None
+            else amount("stated_delta", stated_delta, below=1)
+        )
+        if kept >= delta:
+            raise ParameterError("stated_delta", f"less than delta, {delta}", str(kept))
+        slack = Fraction(delta) - Fraction(kept)
+        kind = None if expected is None else Entry.of(expected, 1).what
+        chosen = best_order(epsilon, slack, kind) if order is None else checks.order("order", order)
+        limit = largest_divergence(epsilon, slack, chosen)
+        if limit <= 0:
+            least = f"one at which epsilon = {epsilon} at delta = {delta} leaves a divergence > 0"
+            raise ParameterError("order", least, chosen)
+        return Renyi(epsilon, delta, chosen, kept, limit)
+
+    return make
+
+
+def planned(*kinds: Spendable | tuple[Spendable, int | None]) -> RuleMaker:
+    """All that will ever be spent: kinds, with how many rounds of each (once if left out).
+
+    One kind may say None: as many as fit, counted now.
+    """
+    counted = [kind if isinstance(kind, tuple) else (kind, 1) for kind in kinds]
+    if not counted:
+        raise ParameterError("plan", "at least one kind of spend", ())
+    open_ended = [what for what, rounds in counted if rounds is None]
+    if len(open_ended) > 1:
+        raise ParameterError("plan", "as many as fit of one kind only", f"{len(open_ended)} kinds")
+
+    def make(epsilon: Decimal, delta: Decimal) -> Planned:
+        plan = _together([Entry.of(what, rounds) for what, rounds in counted if rounds is not None])
+        for what in open_ended:
+            plan = _filled(plan, what, epsilon, delta)
+        loses = composed(plan, delta).epsilon
+        if loses > epsilon:
+            raise BudgetExceededError(
+                f"The plan loses epsilon = {decimal_above(Fraction(loses), digits=6):f} at delta ="
+                f" {delta:f}; the cohort may lose {epsilon:f}. Nothing was recorded."
+            )
+        return Planned(epsilon, delta, tuple(plan), loses)
+
+    return make
+
+
+def _filled(plan: list[Entry], what: Spendable, epsilon: Decimal, delta: Decimal) -> list[Entry]:
+    """The plan with as many rounds of this as fit."""
+
+    def with_(rounds: int) -> list[Entry]:
+        return _together([*plan, Entry.of(what, rounds)])
+
+    def fits(rounds: int) -> bool:
+        try:
+            return composed(with_(rounds), delta).epsilon <= epsilon
+        except BudgetExceededError:
+            return False
+        except LedgerError:
+            if rounds == 1:
+                raise
+            return False
+
+    if not (count := most(fits)):
+        raise BudgetExceededError(f"Not one of {what} fits. Nothing was recorded.")
+    return with_(count)
+
+
+def restore(data: Mapping[str, Any], epsilon: Decimal, delta: Decimal) -> Rule:
+    """The rule a store holds."""
+    given = dict(data)
+    kind = given.pop("name")
+    if kind == "sum":
+        return Sum(epsilon, delta, **given)
+    if kind == "undeclared":
+        return Undeclared(epsilon, delta, **given)
+    if kind == "renyi":
+        order = checks.order("order", given.pop("order"))
+        return Renyi(epsilon, delta, order, **{name: Decimal(x) for name, x in given.items()})
+    if kind == "planned":
+        plan = tuple(restored(each["spent"], each["rounds"]) for each in given["plan"])
+        return Planned(epsilon, delta, plan, Decimal(given["loses"]))
+    raise LedgerError(f"The ledger holds a rule this version does not know: {kind!r}.")
+
+
+def most(fits: Callable[[int], bool]) -> int:
+    """The largest count that fits, up to 1e12, by doubling and halving."""
+    if not fits(1):
+        return 0
+    low, high = 1, 2
+    while high <= _MOST_ROUNDS and fits(high):
+        low, high = high, 2 * high
+    high = min(high, _MOST_ROUNDS + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _sum(lost: Amounts, cost: Mapping[str, Fraction]) -> Amounts:
+    return {
+        name: decimal_above(Fraction(before) + cost.get(name, Fraction(0)))
+        for name, before in lost.items()
+    }
+
+
+def _stated(entry: Entry) -> dict[str, Fraction]:
+    what = entry.what
+    assert isinstance(what, Guarantee)
+    return {
+        "epsilon": Fraction(what.epsilon) * entry.rounds,
+        "delta": Fraction(what.delta) * entry.rounds,
+    }
+
+
+def _together(entries: Iterable[Entry]) -> list[Entry]:
+    """Rounds of equal things are counted together."""
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        before = found[entry.text].rounds if entry.text in found else 0
+        found[entry.text] = Entry(entry.what, before + entry.rounds)
+    return list(found.values())
