@@ -54,6 +54,9 @@ ITEMS: dict[str, Item] = {
     "liew-2023-figure-1b": Item(
         "Liew, Takahashi 2023, Figure 1b: privacy axis of shuffled check-in", liew2023.figure_1b
     ),
+    "liew-2023-equation-17": Item(
+        "Liew, Takahashi 2023, equation (17) at n = 60,000", liew2023.equation_17
+    ),
     "chen-2024-figure-4-first": Item(
         "Chen, Cao, Ge 2024 (first version), Figure 4: training, accuracy over eps0",
         training.chen_figure_4_first,

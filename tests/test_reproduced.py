@@ -1,0 +1,97 @@
+"""The papers' items: printed values beside ours, differences said, files that agree."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from shuffledp.cli import main
+from shuffledp.reproduce import ITEMS, liew2023, wang2023, wang2023_mixtures
+from shuffledp.reproduce.result import Result
+
+ROOT = Path(__file__).parents[1]
+
+
+def _rows(result: Result) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = result.to_dict()["rows"]
+    return rows
+
+
+def test_wang_table_2_lower_bound_and_eps0_entries() -> None:
+    """The printed lower bound is the exact pair in steps of 100 clones; eps0 is the local guarantee."""
+    rows = _rows(wang2023.table_2())
+    for row, close in zip(rows, (0.011, 0.003, 0.001, 0.001, 0.001), strict=True):
+        assert abs(row["lower difference"]) < close
+        assert row["exact in steps of 100"] < row["leaked by 3-RR"] <= row["exact"]
+        assert row["2023 ours"] == pytest.approx(row["2023 printed"], rel=1e-4)
+    assert [row["2023 ours"] for row in rows[2:]] == [4.444] * 3
+
+
+def test_smaller_steps_lead_to_the_exact_pair() -> None:
+    from shuffledp import LDP, Shuffled
+
+    exact = Shuffled(LDP(4.444), 10_000).bound("stronger-clones", epsilon=0.4).value
+    values = [wang2023.stepped_delta(0.4, step) for step in (100, 20, 1)]
+    assert values == sorted(values)
+    assert values[-1] == pytest.approx(exact, rel=1e-6)
+
+
+def test_wang_figure_1_goes_beyond_the_regime(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert any(eps0 > 4.444 for eps0 in wang2023._BUDGETS)
+    monkeypatch.setattr(wang2023, "_BUDGETS", (5.0,))
+    for row in _rows(wang2023.figure_1()):
+        assert row["(eps,delta) 2023"] is None
+        assert row["eps0 alone"] - 1e-12 <= row["Theorem 4.2"] <= row["exact pair"] + 1e-9
+
+
+def test_wang_figure_3_pairs_that_might_have_been_meant() -> None:
+    found = wang2023_mixtures.other_pairs()
+    assert len(found) == 4
+    for values in found.values():
+        assert values["Lemma 3.1"] == pytest.approx(0.0020, rel=1e-3)
+        assert values["Proposition 6.4"] < 0.5 * 1.5e-6
+
+
+def test_liew_equation_17_at_many_users() -> None:
+    """Not below the paper's pair, below a pair at distance 2; (18) says the same but at order 2."""
+    rows = {row["order"]: row for row in _rows(liew2023.equation_17(6000))}
+    n, e = 6000, math.exp
+    assert rows[2]["pair, distance 1"] == pytest.approx(0.1 * (e(1 / 25) - 1) / n, rel=1e-3)
+    assert rows[2]["pair, distance 2"] == pytest.approx(0.1 * (e(4 / 25) - 1) / n, rel=1e-3)
+    assert rows[2]["pair, distance 1"] < rows[2]["(17)"] < rows[2]["pair, distance 2"]
+    assert rows[2]["verdict"]
+    for order in (4, 16):
+        assert rows[order]["(17)"] > rows[order]["pair, distance 2"]
+        assert rows[order]["(17)"] == pytest.approx(rows[order]["(18)"], rel=0.01)
+        assert not rows[order]["verdict"]
+
+
+def test_text_json_and_files_agree(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    name = "wang-2023-table-2"
+    words = ["reproduce", name, "--out", str(tmp_path)]
+    shown = json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
+    kept = json.loads((tmp_path / f"{name}.json").read_text())
+    assert {key: shown[key] for key in kept} == kept
+    with (tmp_path / f"{name}.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [[float(v) for v in row.values()] for row in table] == [
+        list(row.values()) for row in kept["rows"]
+    ]
+    text = CliRunner().invoke(main, words).stdout
+    assert all(f"{row['exact']:.6g}" in text for row in kept["rows"])
+    assert all(remark.split(",")[0][:40] in text for remark in kept["remarks"])
+
+
+def test_results_kept_in_the_documentation_are_named_as_their_items() -> None:
+    kept = {path.stem for path in (ROOT / "docs" / "training").glob("*.csv")}
+    assert kept == {name for name, item in ITEMS.items() if item.takes}
+    for name in kept:
+        for ending in ("csv", "json", "png"):
+            assert (ROOT / "docs" / "training" / f"{name}.{ending}").exists()
