@@ -64,7 +64,10 @@ def count(name: str, value: object, least: int = 1) -> int:
 
 
 def whole(name: str, value: object, least: int) -> int:
-    """An integer of at least this size."""
+    """An integer of at least this size, and of at most 1e100."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ParameterError(name, f"an integer >= {least}", value)
-    return int(value)
+    number = int(value)
+    if number > 10**100:
+        raise ParameterError(name, "an integer up to 1e100", "a larger one")
+    return number

@@ -101,10 +101,14 @@ ALL = [pytest.param(case, id=f"{case.name}-{eps0:g}") for eps0 in EPS0 for case 
 
 def table(outcomes: Outcomes) -> np.ndarray:
     """(first / base, second / base, base) with equal ratios merged."""
-    ratios = np.array([outcomes.first / outcomes.base, outcomes.second / outcomes.base]).T
+    silence = [outcomes.silent] if outcomes.silent else []
+    first, second, base = (
+        np.append(masses, silence) for masses in (outcomes.first, outcomes.second, outcomes.base)
+    )
+    ratios = np.array([first / base, second / base]).T
     keys = np.round(np.log(ratios), 9) + 0.0
     _, index = np.unique(keys, axis=0, return_inverse=True)
-    mass = np.bincount(index.ravel(), weights=outcomes.base)
+    mass = np.bincount(index.ravel(), weights=base)
     place = np.unique(index.ravel(), return_index=True)[1]
     return np.column_stack([ratios[place], mass])
 

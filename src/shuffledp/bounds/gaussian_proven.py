@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import ClassVar
 
+import numpy as np
+
 from shuffledp.bounds.approximate import stronger_approximate
 from shuffledp.bounds.clones import gaussian_guess, stronger_weight
 from shuffledp.bounds.shuffle_gaussian import GaussianPair, gaussian_pair
@@ -72,7 +74,7 @@ class RevealedRounds(Curve):
     def renyi(self, order: float) -> float:
         exponent = 0.5 * order * (order - 1.0) * self.mu**2
         if exponent > 700.0:
-            gain = exponent + math.log(self.p)
+            gain = float(np.logaddexp(exponent + math.log(self.p), math.log1p(-self.p)))
         else:
             gain = math.log1p(self.p * math.expm1(exponent))
         return self.rounds * gain / (order - 1.0) * (1.0 + 1e-12)
@@ -154,7 +156,8 @@ def _approximate_guess(pair: GaussianPair) -> Guess:
 
 def _checked_in(eps0: float, delta0: float, n: int, q: float) -> Profile:
     """delta(eps) of stronger clones with an erasure symbol, plus what delta0 may add."""
-    w = 0.5 * stronger_weight(eps0)[0]  # 1 / (E + 1)
+    clones, nothing = stronger_weight(eps0)
+    w = 0.5 * clones  # 1 / (E + 1)
     decay = math.exp(-eps0)
     failure = 2.0 * (n - 1.0) * decay * (1.0 + 2.0 * decay) / (1.0 + decay) + decay / (1.0 + decay)
     moved = q * delta0 * failure * (1.0 + 1e-12)
@@ -164,8 +167,8 @@ def _checked_in(eps0: float, delta0: float, n: int, q: float) -> Profile:
             return Enclosure(0.0, q * delta0)
         e, big = math.exp(epsilon), math.exp(eps0)
         up = 8.0 * U * (1.0 + e) * (1.0 + big)
-        values = [big - e + up, 1.0 - e * big + up, 1.0 - e + 8.0 * U * e, 0.0]
-        weights = [q * w, q * w, 1.0 - q, q * (1.0 - 2.0 * w)]
+        values = [big - e + up, 1.0 - e * big + up, -math.expm1(epsilon) * (1.0 - 8.0 * U), 0.0]
+        weights = [q * w, q * w, 1.0 - q, q * nothing]
         value = mean_positive_part(Law(values, weights, 1e-14), n, width=max(width, 2e-4))
         return Enclosure(min(value.lower, 1.0), min(value.upper + (1.0 + e) * moved, 1.0))
 

@@ -23,6 +23,7 @@ from shuffledp.numerics.search import Guess
 from shuffledp.randomizers import Randomizer, Scene
 from shuffledp.randomizers.outcomes import Outcomes
 
+_MOST_BUDGET = 300.0
 _FINEST, _QUICKEST, _NEARLY = 2e-4, 1e-2, 2e-2
 LawAt = Callable[[float], tuple[list[float], list[float]]]
 """e -> values and weights of V."""
@@ -180,8 +181,9 @@ def dataset(randomizer: Randomizer, n: int) -> Curve:
 def _ratios(theorem: str, randomizer: Randomizer) -> tuple[float, float]:
     """eps0 and the total variation of the worst pair."""
     scenes = randomizer.blankets()
-    if not math.isfinite(randomizer.eps0) or len(scenes) != 1 or scenes[0].outcomes.unseen:
-        raise RegimeError(theorem, "a pure randomizer with one worst pair", str(randomizer))
+    if not randomizer.eps0 <= _MOST_BUDGET or len(scenes) != 1 or scenes[0].outcomes.unseen:
+        condition = f"a pure randomizer of eps0 <= {_MOST_BUDGET:g} with one worst pair"
+        raise RegimeError(theorem, condition, str(randomizer))
     outcomes = scenes[0].outcomes
     return randomizer.eps0, float(0.5 * np.abs(outcomes.first - outcomes.second).sum())
 
@@ -212,13 +214,18 @@ def variation_ratio(randomizer: Randomizer, n: int) -> Curve:
     """The safe form: the victim's uninformative part is kept."""
     eps0, distance = _ratios("variation-ratio", randomizer)
     p = q = math.exp(eps0)
-    alpha = min(distance * (1.0 + 1e-12) / (p - 1.0), 1.0 / (p + 1.0))
-    informative, rest = alpha * p / q, (1.0 - alpha * (p + 1.0)) / q
+    alpha = min(distance * (1.0 + 1e-12) / math.expm1(eps0), 1.0 / (p + 1.0))
+    hidden = 1.0 - alpha * (p + 1.0)
+    if hidden < 0.5:  # less of it is worse: a number that is exact, and alpha from it
+        hidden = max(hidden - 1e-12, 0.0)
+        alpha = (1.0 - hidden) / (p + 1.0)
+    # 1 - 2 alpha - hidden / p, without a subtraction
+    nothing = -math.expm1(-eps0) * (1.0 - alpha)
 
     def law(e: float) -> tuple[list[float], list[float]]:
         up = 8.0 * U * q * (1.0 + e)  # rounding
         values = [q * (1.0 - e / p) + up, q * (1.0 / p - e) + up, q * (1.0 - e) + up, 0.0]
-        return values, [informative, informative, rest, 1.0 - 2.0 * informative - rest]
+        return values, [alpha, alpha, hidden / q, nothing]
 
     return _law_curve(eps0, n, law)
 
@@ -247,16 +254,17 @@ def variation_ratio_2024(randomizer: Randomizer, n: int) -> Curve:
     """The published pair, which hides the victim's uninformative part among all silent reports."""
     eps0, distance = _ratios("variation-ratio-2024", randomizer)
     p = q = math.exp(eps0)
-    alpha = min(distance / (p - 1.0), 1.0 / (p + 1.0))
+    alpha = min(distance / math.expm1(eps0), 1.0 / (p + 1.0))
     r = alpha * p / q
+    silent = max(1.0 - 2.0 * r, 1e-16)
     hidden = 1.0 - alpha * (p + 1.0)
 
     def law(e: float) -> tuple[list[float], list[float]]:
         values = [
             alpha * (p - e) / r,
             alpha * (1.0 - e * p) / r,
-            hidden * (1.0 - e) / (1.0 - 2.0 * r),
+            hidden * (1.0 - e) / silent,
         ]
-        return values, [r, r, 1.0 - 2.0 * r]
+        return values, [r, r, silent]
 
     return _law_curve(eps0, n, law)

@@ -7,7 +7,6 @@ Bern(gamma_i) over the others, where every other report law is at least gamma_i 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -30,24 +29,12 @@ _HEAVY = 8.0
 _FAR = 60.0
 
 
-def _scaled(outcomes: Outcomes, share: float) -> Outcomes:
-    """The same outcomes against share * omega."""
-    high, low = outcomes.high, outcomes.low
-    return replace(
-        outcomes,
-        base=outcomes.base * share,
-        low=low and (low[0] / share * (1.0 - 4.0 * U), low[1] / share * (1.0 - 4.0 * U)),
-        high=high and (high[0] / share * (1.0 + 4.0 * U), high[1] / share * (1.0 + 4.0 * U)),
-        precision=outcomes.precision + 4.0 * U,
-    )
-
-
 def personal_curve(scenes: list[Scene], stand: Stand, top: float) -> ProfileCurve:
     """The upper bound for a victim with these scenes among a crowd with this stand-in."""
     share = stand.p if stand.trials else 1.0
     cases = []
     for scene in scenes:
-        outcomes = _scaled(scene.outcomes, share)
+        outcomes = scene.outcomes.shrunk(share)
         cases += [outcomes] if scene.symmetric else [outcomes, outcomes.swapped()]
 
     @lru_cache(maxsize=256)

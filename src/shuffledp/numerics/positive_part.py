@@ -51,9 +51,10 @@ _LOG_FLOOR = -692.0  # e^-692 < _FLOOR / 2
 class Law:
     """A discrete law: sorted distinct values, positive weights that sum to 1 up to rounding.
 
-    The values are taken as exact; `weight_error` bounds the relative error granted to each
-    weight: 4 units of roundoff, what merging equal values costs, the defect of the sum, and the
-    `error` the caller admits.
+    The values are taken as exact. `error` bounds the relative error of *each* weight, so none may
+    be what is left of 1 unless that is most of it: a law whose weights do not sum to 1 is refused
+    rather than completed. `weight_error` adds 4 units of roundoff and what merging equal values
+    costs, and covers the defect of the sum where that is larger.
     """
 
     values: Array
@@ -84,7 +85,7 @@ class Law:
         distinct.flags.writeable = merged.flags.writeable = False
         object.__setattr__(self, "values", distinct)
         object.__setattr__(self, "weights", merged)
-        error += _WEIGHT_ERROR + (float(copies.max()) - 1) * _U + 1.01 * defect
+        error = max(error, 1.01 * defect) + _WEIGHT_ERROR + (float(copies.max()) - 1) * _U
         object.__setattr__(self, "weight_error", error)
 
 

@@ -67,7 +67,7 @@ def laplace_cells(rate: float, base_rate: float, centre: float) -> Outcomes:
         low.append(np.minimum(left, right) * (1.0 - 1e-12))
         high.append(np.maximum(left, right) * (1.0 + 1e-12))
     kept = masses[2] > 1e-300
-    gone = [(float(a), float(b)) for a, b in zip(masses[0][~kept], masses[1][~kept], strict=True)]
+    gone = [(a, b, c) for a, b, c in np.stack(masses, axis=1)[~kept].tolist()]
     return Outcomes(
         masses[0][kept],
         masses[1][kept],
@@ -114,7 +114,7 @@ def gaussian_cells(sigma: float, base_sigma: float, centre: float | None) -> Out
         top = np.maximum(ratio[:-1], ratio[1:])
         high.append(np.concatenate([[math.inf], top, [math.inf]]) * (1.0 + 1e-11))
     kept = base > 1e-300
-    gone = [(float(a), float(b)) for a, b in zip(first[~kept], second[~kept], strict=True)]
+    gone = [(a, b, c) for a, b, c in np.stack([first, second, base], axis=1)[~kept].tolist()]
     return Outcomes(
         first[kept],
         second[kept],

@@ -126,6 +126,7 @@ class Laplace(AdditiveNoise):
             (low[0], low[1]),
             (high[0], high[1]),
             precision=slack,
+            rest=-math.expm1(-0.5 * rate) if others is None else 0.0,
         )
 
 
@@ -185,7 +186,10 @@ class DiscreteLaplace(AdditiveNoise):
         weight[0] *= outside
         weight[-1] *= outside
         first, second, base = (weight * np.exp(-rate * distance) for distance in distances)
-        return Outcomes(first, second, base, precision=(64.0 + 32.0 * self.eps0) * U)
+        rest = 0.0
+        if others is None:  # the sum of first - base
+            rest = math.fsum(first * -np.expm1(-rate * (distances[2] - distances[0])))
+        return Outcomes(first, second, base, precision=(64.0 + 32.0 * self.eps0) * U, rest=rest)
 
 
 @dataclass(frozen=True)
@@ -264,6 +268,7 @@ class Gaussian(AdditiveNoise):
             (low[0], low[1]),
             (high[0], high[1]),
             precision=_cell_error(edges, scale),
+            rest=math.erf(0.5 / scale / math.sqrt(2.0)) if others is None else 0.0,
         )
 
 

@@ -91,6 +91,16 @@ class DiscreteGaussian(AdditiveNoise):
             low.append(np.concatenate([[0.0], ratio * (1.0 - _PRECISION), [0.0]]))
             high.append(np.concatenate([[math.inf], ratio * (1.0 + _PRECISION), [math.inf]]))
         first, second, base = masses
+        rest = 0.0
+        if others is None:  # the sum of first - base; the end cells hold 1e-25 of it
+            inner = first[1:-1] * -np.expm1(logs[2] - logs[0])
+            rest = math.fsum([*inner, *np.maximum(first - base, 0.0)[[0, -1]]])
         return Outcomes(
-            first, second, base, (low[0], low[1]), (high[0], high[1]), precision=_PRECISION
+            first,
+            second,
+            base,
+            (low[0], low[1]),
+            (high[0], high[1]),
+            precision=_PRECISION,
+            rest=rest,
         )

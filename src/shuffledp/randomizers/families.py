@@ -174,8 +174,9 @@ class KRRFamily(Family):
         return masses
 
     def scenes(self, strength: float, reference: float) -> list[Scene]:
-        laws = [self._law(strength, 0), self._law(strength, 1), self._law(strength, None)]
-        return [Scene("x against x'", "common blanket", Outcomes.discrete(*laws), symmetric=True)]
+        first, second, omega = (self._law(strength, place) for place in (0, 1, None))
+        outcomes = Outcomes.discrete(first, second, omega)
+        return [Scene("x against x'", "common blanket", outcomes, symmetric=True)]
 
     def datasets(self, strength: float, other: float) -> list[Scene]:
         first, second = self._law(strength, 0), self._law(strength, 1)

@@ -11,6 +11,8 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +25,9 @@ from shuffledp.randomizers.outcomes import Outcomes
 Kinds = dict[tuple[int, ...], float]
 """(likely under x, x', x'') -> number or measure of such outcomes."""
 
+_LEAST_BUDGET = 1e-13
+"""Of a unary encoding: below, flipping bits with a probability next to 1/2 tells nothing sure."""
+_LN_2, _LN_2_REST = math.log(2.0), 2.3190468138462996e-17
 _BY_SYMMETRY = "all pairs of inputs are alike by symmetry"
 
 
@@ -45,6 +50,11 @@ class Symmetric(Randomizer):
     def _outcomes(self, base: int | None) -> Outcomes:
         """Base: the value of this index, or the blanket of the smaller likelihood."""
         sizes, unit = self._triples()
+        if base != 2:  # the third value does not matter
+            pairs: Kinds = {}
+            for kind, size in sizes.items():
+                pairs[kind[:2]] = pairs.get(kind[:2], 0.0) + size
+            sizes = pairs
         big = math.exp(self.eps0)
         rows = [
             [
@@ -54,7 +64,12 @@ class Symmetric(Randomizer):
             for kind, size in sizes.items()
             if size > 0.0
         ]
-        return Outcomes.discrete(*np.array(rows).T)
+        rest = 0.0
+        if base is None:  # what x has beyond the smaller likelihood
+            likely = math.fsum(size for kind, size in sizes.items() if kind[0])
+            rest = likely * unit * math.expm1(self.eps0)
+        first, second, third = np.array(rows).T
+        return Outcomes.discrete(first, second, third, rest)
 
     def blankets(self) -> list[Scene]:
         return [Scene("x against x'", "blanket", self._outcomes(None), symmetric=True)]
@@ -256,14 +271,17 @@ class Piecewise(Symmetric):
         density = root * rise / (2.0 * root + 2.0)
         # x = -1, x' = 1, x'' = 0: the middle window covers the gap of length 2 between the outer
         # ones, and reaches into them where it is longer
-        into = max(0.5 * window - 1.0, 0.0)
+        # rise - 1 = 2 (exp(eps0/2 - ln 2) - 1), in full
+        excess = 2.0 * math.expm1((0.5 * self.eps0 - _LN_2) - _LN_2_REST)
+        into, gap = max(-excess / rise, 0.0), max(2.0 * excess / rise, 0.0)
+        alone = 0.5 * window + 1.0 if into else window
         sizes: Kinds = {
             (1, 0, 1): into,
             (0, 1, 1): into,
-            (1, 0, 0): window - into,
-            (0, 1, 0): window - into,
-            (0, 0, 1): window - 2.0 * into,
-            (0, 0, 0): max(2.0 - (window - 2.0 * into), 0.0),
+            (1, 0, 0): alone,
+            (0, 1, 0): alone,
+            (0, 0, 1): 2.0 if into else window,
+            (0, 0, 0): gap,
         }
         return sizes, density / (root * root)
 
@@ -334,9 +352,17 @@ class UnaryEncoding(Randomizer):
         checks.probability("lose", self.lose)
 
     @property
+    def _gain(self) -> float:
+        """keep - flip to full precision; where ``lose`` says more than ``keep``, 1 - lose counts."""
+        assert self.lose is not None
+        if self.lose == 1.0 - self.keep:
+            return self.keep - self.flip
+        return math.fsum([1.0, -self.lose, -self.flip])
+
+    @property
     def eps0(self) -> float:  # type: ignore[override]
         assert self.lose is not None
-        excess = (self.keep - self.flip) / self.flip / self.lose  # keep (1-flip) / (flip lose) - 1
+        excess = self._gain / self.flip / self.lose  # keep (1-flip) / (flip lose) - 1
         if math.isinf(excess):
             return (-math.log(self.flip) - math.log(self.lose)) * (1.0 + 8.0 * U)
         return math.log1p(excess) * (1.0 + 32.0 * U)
@@ -348,20 +374,24 @@ class UnaryEncoding(Randomizer):
         """Bits of x and x' (and, for others at a third value, its bit too)."""
         assert self.lose is not None
         on, off = self.keep / self.flip, self.lose / (1.0 - self.flip)
-        rows = []
+        above = self._gain / self.flip / (1.0 - self.flip)  # on - off
+        rows, rest = [], 0.0
         bits = 3 if others == "third" else 2
         for code in range(2**bits):
             y = [(code >> j) & 1 for j in range(bits)]
             mass = math.prod(self.flip if bit else 1.0 - self.flip for bit in y)
             likely = [on if bit else off for bit in y]
             if others == "blanket":
-                rest = self.flip ** (self.k - 2)
                 # all ones: every value is likely; otherwise some value's bit is 0
-                parts = [(mass * (1.0 - rest), off), (mass * rest, on)] if all(y) else [(mass, off)]
+                every = self.flip ** (self.k - 2)
+                some = -math.expm1((self.k - 2) * math.log(self.flip))
+                parts = [(mass * some, off), (mass * every, on)] if all(y) else [(mass, off)]
+                rest += above * parts[0][0] if y[0] else 0.0
             else:
                 parts = [(mass, likely[2 if others == "third" else 1])]
             rows += [(m * likely[0], m * likely[1], m * base) for m, base in parts if m > 0.0]
-        return Outcomes.discrete(*np.array(rows).T)
+        first, second, third = np.array(rows).T
+        return Outcomes.discrete(first, second, third, rest)
 
     def blankets(self) -> list[Scene]:
         return [Scene("x against x'", "blanket", self._bits("blanket"), symmetric=True)]
@@ -374,17 +404,24 @@ class UnaryEncoding(Randomizer):
         return scenes
 
 
+def _flip(eps0: float, share: float) -> float:
+    """1 / (e^(share eps0) + 1), rounded up and so that its complement is a number too."""
+    if not checks.real("eps0", eps0, "a number in (0, 300)", 0.0, 300.0) >= _LEAST_BUDGET:
+        raise ParameterError("eps0", f"at least {_LEAST_BUDGET:g} for unary encodings", eps0)
+    decay = math.exp(-share * eps0 * (1.0 - 64.0 * U))
+    flip = decay / (1.0 + decay) * (1.0 + 16.0 * U)
+    return math.ceil(flip * 2.0**53) * 2.0**-53 if flip > 0.25 else flip
+
+
 def rappor(k: int, eps0: float) -> UnaryEncoding:
     """Basic one-time RAPPOR: every bit kept with probability e^(eps0/2) / (1 + e^(eps0/2))."""
-    half = math.exp(-0.5 * checks.real("eps0", eps0, "a number in (0, 300)", 0.0, 300.0))
-    flip = half / (1.0 + half)
-    return UnaryEncoding(k, 1.0 / (1.0 + half), flip, "RAPPOR", lose=flip)
+    flip = _flip(eps0, 0.5)
+    return UnaryEncoding(k, 1.0 - flip, flip, "RAPPOR", lose=flip)
 
 
 def optimised_unary(k: int, eps0: float) -> UnaryEncoding:
     """Optimised unary encoding: keep 1/2, flip 1 / (E + 1)."""
-    decay = math.exp(-checks.real("eps0", eps0, "a number in (0, 300)", 0.0, 300.0))
-    return UnaryEncoding(k, 0.5, decay / (1.0 + decay), "optimised unary encoding")
+    return UnaryEncoding(k, 0.5, _flip(eps0, 1.0), "optimised unary encoding")
 
 
 def _table(matrix: object) -> Array:
@@ -447,13 +484,24 @@ class Channel(Randomizer):
         inputs = len(self.matrix)
         return [(x, y) for x in range(inputs) for y in range(x + 1, inputs)]
 
+    @cached_property
+    def _rest(self) -> float:
+        """What the smallest likelihoods lack of 1, from the rows normalised in fractions."""
+        laws = []
+        for row in self.matrix.tolist():
+            masses = [Fraction(x) for x in row]
+            total = sum(masses)
+            laws.append([mass / total for mass in masses])
+        columns = zip(*laws, strict=True)
+        return float(1 - sum(min(column) for column in columns))
+
     def blankets(self) -> list[Scene]:
         blanket = self.matrix.min(axis=0)
         return [
             Scene(
                 f"{x + 1} against {y + 1}",
                 "blanket",
-                Outcomes.discrete(self.matrix[x], self.matrix[y], blanket),
+                Outcomes.discrete(self.matrix[x], self.matrix[y], blanket, self._rest),
             )
             for x, y in self._pairs()
         ]

@@ -45,7 +45,8 @@ class LDP(Randomizer):
             raise ConversionError("A blanket is known for pure randomizers only (delta0 = 0).")
         decay = math.exp(-self.eps0)
         likely, rare = 1.0 / (1.0 + decay), decay / (1.0 + decay)
-        pair = Outcomes.discrete([likely, rare], [rare, likely], np.full(2, rare))
+        rest = math.tanh(0.5 * self.eps0)  # 1 - 2 rare
+        pair = Outcomes.discrete([likely, rare], [rare, likely], np.full(2, rare), rest)
         return [Scene("any two values", "blanket", pair, symmetric=True)]
 
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:

@@ -16,13 +16,19 @@ from shuffledp.errors import ConversionError
 from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.positive_part import Law, mean_positive_part
 
-_EXACT = 8.0 * U
+EXACT = 32.0 * U
+"""Relative error of masses written down in closed form: some twenty roundings, two exponentials."""
 _HUGE = 50.0
 _ROUNDS = 4
 _MANY, _TOGETHER, _ALIKE, _COARSE = 100, 4, 1.1, 1e-2
 """More cells than this are taken by fours, if their ratios are alike, where such a width will do."""
 _NOTHING = 1e-280
 """Base masses below this count as none."""
+_NEGLIGIBLE = 1e-260
+"""What such masses may hold together, n times."""
+_LEAST = 5e-324
+_UNDERFLOW = 1e-320
+"""More than the roundings of a subnormal number."""
 _STEEPEST = 600.0
 """Largest epsilon whose exponential is formed."""
 _ENOUGH = 1e300
@@ -37,8 +43,10 @@ class Outcomes:
     ``low`` and ``high`` hold, for each cell, bounds of (first / base, second / base) inside it;
     None means each cell is a single outcome, or many of equal ratios; an infinite bound takes the
     cell out of the blanket, its first mass being added instead. ``unseen`` are the masses of
-    (first, second) where the base vanishes. ``precision`` bounds the relative error of all masses.
-    The base may sum to less than 1: the rest tells nothing.
+    (first, second, base) where the base vanishes or nearly so. What a blanket lacks, ``rest``, tells nothing (V = 0);
+    ``silent`` is the mass of the symbol alike under all three laws (V = 1 - e). ``precision``
+    bounds the relative error of every mass, ``rest`` and ``silent`` included: no mass is found by
+    subtracting the others from 1, and base, rest and silent together must make a law.
     """
 
     first: Array
@@ -46,18 +54,32 @@ class Outcomes:
     base: Array
     low: tuple[Array, Array] | None = None
     high: tuple[Array, Array] | None = None
-    unseen: tuple[tuple[float, float], ...] = ()
-    precision: float = _EXACT
+    unseen: tuple[tuple[float, float, float], ...] = ()
+    precision: float = EXACT
+    rest: float = 0.0
+    silent: float = 0.0
 
     @classmethod
-    def discrete(cls, first: ArrayLike, second: ArrayLike, base: ArrayLike) -> Outcomes:
-        """Single outcomes; those the base misses are kept apart."""
+    def discrete(
+        cls,
+        first: ArrayLike,
+        second: ArrayLike,
+        base: ArrayLike,
+        rest: float = 0.0,
+        precision: float = EXACT,
+    ) -> Outcomes:
+        """Single outcomes; those the base misses are kept apart. ``rest``: 1 - sum of the base."""
         a, b, c = (np.asarray(x, dtype=np.float64) for x in (first, second, base))
-        seen = c > _NOTHING
-        missed = tuple(
-            (float(x), float(y)) for x, y in zip(a[~seen], b[~seen], strict=True) if x or y
-        )
-        return cls(a[seen], b[seen], c[seen], unseen=missed)
+        return cls(a, b, c, rest=rest, precision=precision)._seen()
+
+    def _seen(self) -> Outcomes:
+        """Outcomes of hardly any base mass taken out of the base."""
+        seen = self.base > _NOTHING
+        if seen.all():
+            return self
+        missed = np.stack([self.first[~seen], self.second[~seen], self.base[~seen]], axis=1)
+        more = [(a, b, c) for a, b, c in missed.tolist() if a or b]
+        return replace(self._keep(seen), unseen=(*self.unseen, *more))
 
     def swapped(self) -> Outcomes:
         """The victim's two values exchanged."""
@@ -67,24 +89,40 @@ class Outcomes:
             second=self.first,
             low=self.low and self.low[::-1],
             high=self.high and self.high[::-1],
-            unseen=tuple((b, a) for a, b in self.unseen),
+            unseen=tuple((b, a, c) for a, b, c in self.unseen),
         )
 
     def thinned(self, rate: float) -> Outcomes:
         """Each user reports only with this probability: an erasure symbol, alike under all laws."""
         if rate == 1.0:
             return self
-        one = np.ones(1)
         return replace(
             self,
-            first=np.append(rate * self.first, 1.0 - rate),
-            second=np.append(rate * self.second, 1.0 - rate),
-            base=np.append(rate * self.base, 1.0 - rate),
-            low=self.low and (np.append(self.low[0], one), np.append(self.low[1], one)),
-            high=self.high and (np.append(self.high[0], one), np.append(self.high[1], one)),
-            unseen=tuple((rate * a, rate * b) for a, b in self.unseen),
+            first=_times(rate, self.first),
+            second=_times(rate, self.second),
+            base=_times(rate, self.base),
+            unseen=tuple(
+                (_scaled(rate, a), _scaled(rate, b), _scaled(rate, c)) for a, b, c in self.unseen
+            ),
+            rest=_scaled(rate, self.rest),
+            silent=rate * self.silent + (1.0 - rate),
             precision=self.precision + 4.0 * U,
-        )
+        )._seen()
+
+    def shrunk(self, share: float) -> Outcomes:
+        """The same outcomes against this share of the base; the rest tells nothing."""
+        if self.silent:
+            raise ValueError("A silent symbol is as likely under the base as under both values.")
+        low, high = self.low, self.high
+        return replace(
+            self,
+            base=_times(share, self.base),
+            low=low and (low[0] / share * (1.0 - 4.0 * U), low[1] / share * (1.0 - 4.0 * U)),
+            high=high and (high[0] / share * (1.0 + 4.0 * U), high[1] / share * (1.0 + 4.0 * U)),
+            unseen=tuple((a, b, _scaled(share, c)) for a, b, c in self.unseen),
+            rest=share * self.rest + (1.0 - share),
+            precision=self.precision + 4.0 * U,
+        )._seen()
 
     def diluted(self, share: float) -> Outcomes:
         """The victim reports with this probability, else a further user of the base law does."""
@@ -99,7 +137,10 @@ class Outcomes:
             second=mix(self.second, self.base),
             low=self.low and (mix(self.low[0], ones), mix(self.low[1], ones)),
             high=self.high and (mix(self.high[0], ones), mix(self.high[1], ones)),
-            unseen=tuple((share * a, share * b) for a, b in self.unseen),
+            unseen=tuple(
+                ((1.0 - share) * c + _scaled(share, a), (1.0 - share) * c + _scaled(share, b), c)
+                for a, b, c in self.unseen
+            ),
             precision=self.precision + 8.0 * U,
         )
 
@@ -109,13 +150,13 @@ class Outcomes:
         Where first / base is huge, one such report decides alone: the rarest cells are taken out of
         the base and their first mass is added, as long as that is below ``width`` of the result.
         """
-        e = math.exp(min(epsilon, _STEEPEST))  # a smaller e can only raise the result
-        missed = math.fsum(max(a - e * b, 0.0) for a, b in self.unseen)
-        missed += 16.0 * U * math.fsum(a + e * b for a, b in self.unseen)
+        epsilon = min(epsilon, _STEEPEST)  # a smaller e can only raise the result
+        e = math.exp(epsilon)
+        missed = self._missed(e)
         cells, budget, best = self._coarse(width), 1e-9, 1.0
         for _ in range(_ROUNDS):
             inside, extra = cells._without_rare(budget)
-            value = mean_positive_part(inside._upper_law(e), n, width=width).upper
+            value = mean_positive_part(inside._upper_law(epsilon), n, width=width).upper
             best = min(best, value + missed + extra)
             if extra <= 0.2 * width * (value + missed):
                 break
@@ -125,16 +166,15 @@ class Outcomes:
     def delta_lower(self, n: int, epsilon: float, width: float) -> float:
         """Lower bound of the same: cells at their means, rare ones merged."""
         if epsilon > _STEEPEST:
-            return math.fsum(a for a, b in self.unseen if b == 0.0) * (1.0 - 16.0 * U)
+            alone = tuple(masses for masses in self.unseen if masses[1:] == (0.0, 0.0))
+            return replace(self, unseen=alone)._surely_missed(1.0, n)
         e = math.exp(epsilon)
-        missed = math.fsum(max(a - e * b, 0.0) for a, b in self.unseen)
-        missed -= 16.0 * U * math.fsum(a + e * b for a, b in self.unseen)
-        missed -= 1e-260 if self.unseen else 0.0  # what _NOTHING may have held, n times
+        missed = self._surely_missed(e, n)
         cells, budget, best = self._coarse(width), 1e-9, 0.0
         for _ in range(_ROUNDS):
             inside, extra = cells._merging_rare(budget)
             best = max(
-                best, mean_positive_part(inside._lower_law(e), n, width=width).lower + missed
+                best, mean_positive_part(inside._lower_law(epsilon), n, width=width).lower + missed
             )
             if extra <= 0.2 * width * best:
                 break
@@ -181,7 +221,7 @@ class Outcomes:
             out |= (self.high[0] > _TOO_MUCH) | np.isinf(self.high[1])
         if not np.any(out):
             return self, 0.0
-        extra = 1.01 * float(self.first[out].sum())
+        extra = 1.01 * float(self.first[out].sum()) + _UNDERFLOW * np.count_nonzero(out)
         return self._keep(~out), extra
 
     def _merging_rare(self, budget: float) -> tuple[Outcomes, float]:
@@ -196,11 +236,13 @@ class Outcomes:
             base=np.append(kept.base, self.base[out].sum()),
             low=None,
             high=None,
+            rest=self.rest,
             precision=self.precision + len(out) * U,
         )
         return merged, float(self.first[out].sum())
 
     def _keep(self, cells: NDArray[np.bool_]) -> Outcomes:
+        """Only these cells; the base mass of the others becomes rest, a smaller blanket."""
         return replace(
             self,
             first=self.first[cells],
@@ -208,36 +250,65 @@ class Outcomes:
             base=self.base[cells],
             low=self.low and (self.low[0][cells], self.low[1][cells]),
             high=self.high and (self.high[0][cells], self.high[1][cells]),
+            rest=math.fsum([self.rest, *self.base[~cells].tolist()]),
+            precision=self.precision + U,
         )
+
+    def _gains(self, first: Array, second: Array, e: float) -> tuple[Array, Array]:
+        """first - e second of such masses, from below and from above."""
+        error = 2.0 * self.precision
+        least, most = first * (1.0 - error) - _UNDERFLOW, first * (1.0 + error) + _UNDERFLOW
+        little, much = second * (1.0 - error) - _UNDERFLOW, second * (1.0 + error) + _UNDERFLOW
+        low = np.where(first > 0.0, np.maximum(least, 0.0), 0.0) - e * np.where(
+            second > 0.0, much, 0.0
+        )
+        high = np.where(first > 0.0, most, 0.0) - e * np.maximum(little, 0.0)
+        return low, high
+
+    def _missed(self, e: float) -> float:
+        """What the outcomes outside the base add at most."""
+        first, second, _ = np.array(self.unseen).reshape(-1, 3).T
+        return math.fsum(np.maximum(self._gains(first, second, e)[1], 0.0)) * (1.0 + U)
+
+    def _surely_missed(self, e: float, n: int) -> float:
+        """What they add at least, though any of the others may report them too (blanket.md)."""
+        if not self.unseen:
+            return 0.0
+        first, second, base = np.array(self.unseen).T
+        gains = self._gains(first, second + n * base, e)[0]
+        return math.fsum(np.maximum(gains, 0.0)) * (1.0 - U) - _NEGLIGIBLE
 
     def _means(self, e: float) -> tuple[Array, Array]:
         """V averaged over each cell, from below and from above; may overflow to -inf."""
-        error = 2.0 * self.precision
         with np.errstate(over="ignore"):
-            low = (self.first * (1.0 - error) - e * self.second * (1.0 + error)) / self.base
-            high = (self.first * (1.0 + error) - e * self.second * (1.0 - error)) / self.base
+            low, high = (gain / self.base for gain in self._gains(self.first, self.second, e))
         if np.any(high > _ENOUGH):
             raise ConversionError(
                 f"Reports with so little noise have likelihood ratios beyond {_ENOUGH:g}."
             )
         return low, high
 
-    def _law(self, values: Array, weights: Array) -> Law:
-        nothing = max(1.0 - math.fsum(weights.tolist()), 0.0)
-        return Law(np.append(values, 0.0), np.append(weights, nothing), self.precision)
+    def _law(self, values: Array, weights: Array, silence: float) -> Law:
+        return Law(
+            np.concatenate([values, [0.0, silence]]),
+            np.concatenate([weights, [self.rest, self.silent]]),
+            self.precision,
+        )
 
-    def _lower_law(self, e: float) -> Law:
+    def _lower_law(self, epsilon: float) -> Law:
         """Each cell at its mean: less in convex order; moved down by the rounding error.
 
         Values are cut so that n <= 1e12 of the largest cannot outweigh one of the smallest.
         """
-        return self._law(np.clip(self._means(e)[0], -_ENOUGH, 1e-13 * _ENOUGH), self.base)
+        values = np.clip(self._means(math.exp(epsilon))[0], -_ENOUGH, 1e-13 * _ENOUGH)
+        return self._law(values, self.base, -math.expm1(epsilon) * (1.0 + 8.0 * U))
 
-    def _upper_law(self, e: float) -> Law:
+    def _upper_law(self, epsilon: float) -> Law:
         """Each cell spread to its extremes, mean kept: more in convex order; moved up alike."""
+        e, silence = math.exp(epsilon), -math.expm1(epsilon) * (1.0 - 8.0 * U)
         least, value = self._means(e)
         if self.low is None or self.high is None:
-            return self._law(np.maximum(value, -_ENOUGH), self.base)
+            return self._law(np.maximum(value, -_ENOUGH), self.base, silence)
         with np.errstate(over="ignore", invalid="ignore"):
             error = np.maximum(0.5 * (value - least), 0.0)
             bottom = np.minimum(self.low[0] - e * self.high[1], value) - error
@@ -251,4 +322,15 @@ class Outcomes:
         return self._law(
             np.concatenate([bottom, top]),
             np.concatenate([self.base * (1.0 - share), self.base * share]),
+            silence,
         )
+
+
+def _scaled(factor: float, mass: float) -> float:
+    """The product; what is not 0 stays so."""
+    return max(factor * mass, _LEAST) if mass else 0.0
+
+
+def _times(factor: float, masses: Array) -> Array:
+    with np.errstate(under="ignore"):
+        return np.where(masses > 0.0, np.maximum(factor * masses, _LEAST), 0.0)
