@@ -42,7 +42,7 @@ from shuffledp.analysis import (
     simplex,
 )
 from shuffledp.analysis.frequencies import mean_variance
-from shuffledp.analysis.means import Decoder
+from shuffledp.analysis.means import Counted, Decoder
 from shuffledp.randomizers import Randomizer
 from shuffledp.sampling import device, secure
 
@@ -228,9 +228,53 @@ def test_noise_is_estimated_without_bias(randomizer: Randomizer) -> None:
         if value * decoder.levels % 1.0:
             continue
         reports = decoder.device.encode(np.full(20_000, value), STREAM)
-        noise = decoder.noise(reports, decoder.decode(reports))
+        ends = (reports == 0) | (reports == decoder.largest)
+        noise = np.array(
+            [
+                decoder.noise(1, x, x * x, int(end))
+                for x, end in zip(decoder.decode(reports).ravel(), ends.ravel(), strict=True)
+            ]
+        )
         error = 5.0 * noise.std() / np.sqrt(noise.size) + 1e-9
         assert noise.mean() == pytest.approx(decoder.variance(value), abs=error)
+
+
+@pytest.mark.parametrize(
+    "randomizer",
+    [*NUMERIC, OneCoordinate(Laplace(eps0=1.0), 3), GaussianVector(1.0, 1.5, dimensions=2)],
+    ids=str,
+)
+def test_sums_do_not_tell_the_order(randomizer: Randomizer) -> None:
+    """To the last digit: rounded sums differ with the order of what is added."""
+    machine = device(randomizer)
+    shape = (5000, getattr(machine, "dimensions", 1))
+    users = np.random.default_rng(3).random(shape)
+    reports = machine.encode(users if shape[1] > 1 else users[:, 0], STREAM)
+    found = set()
+    for mixed in (reports, reports[::-1], reports[np.argsort(reports[:, -1])]):
+        whole, parts = Means(machine), [Means(machine) for _ in range(7)]
+        whole.add(mixed)
+        for part, block in zip(parts, np.array_split(mixed, 7), strict=True):
+            part.add(block)
+        for other in parts[1:]:
+            parts[0].merge(other)
+        found |= {each.sums.tobytes() for each in (whole, parts[0])}
+    assert len(found) == 1
+
+
+def test_exact_sums() -> None:
+    generator = np.random.default_rng(4)
+    for bits in (8, 31, 41, 42, 62):
+        reports = generator.integers(-(2**bits) + 1, 2**bits, 3000)
+        counted = Counted()
+        counted.add(reports, None)
+        assert counted.total == sum(map(int, reports))
+        assert counted.squares == sum(int(report) ** 2 for report in reports)
+    counted = Counted()  # the most that is added in one go
+    counted.add(np.full(1 << 18, 1 - 2**41), None)
+    assert counted.squares == (2**41 - 1) ** 2 << 18
+    with pytest.raises(ValueError, match="no report from 0 to 1"):
+        Means(device(OneBitMean(eps0=2.0))).add(np.array([[0], [2]]))
 
 
 @pytest.mark.parametrize("randomizer", NUMERIC, ids=str)
