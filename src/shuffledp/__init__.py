@@ -24,6 +24,7 @@ from shuffledp.protocols import (
     calibrate,
     calibrate_sigma,
     published_budgets,
+    published_hps,
     refute,
 )
 from shuffledp.randomizers import (
@@ -113,6 +114,7 @@ __all__ = [
     "calibrate_sigma",
     "optimised_unary",
     "published_budgets",
+    "published_hps",
     "rappor",
     "refute",
 ]

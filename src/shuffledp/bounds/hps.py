@@ -7,8 +7,9 @@ leak more (docs/proofs/personalized.md, section 6). Symbols: e = exp(epsilon), w
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -16,6 +17,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.bounds.published import _hoeffding
 from shuffledp.bounds.theorem import Refutation, Subject, Theorem, bound
 from shuffledp.curves import Curve, GDPCurve, ProfileCurve
 from shuffledp.errors import RegimeError
@@ -97,8 +99,8 @@ def laplace_confusion(eps: Array, eps1: float) -> Array:
     return np.minimum(np.minimum(at_zero, at_one), 0.5)
 
 
-def gaussian_confusion(sigma: Array, sigma1: float, delta: float, length: float = 1.0) -> Array:
-    """p_i for normal noise on an interval of this length; delta/2 is removed once, as published."""
+def gaussian_confusion(sigma: Array, sigma1: float, delta: Array, length: float = 1.0) -> Array:
+    """p_i for normal noise on an interval of this length; delta_i/2 is removed once, as published."""
     normal = NormalDist()
     grid = np.arange(1, 4000) / 4000.0
     quantiles = np.array([normal.inv_cdf(float(u)) for u in grid])
@@ -111,7 +113,7 @@ def gaussian_confusion(sigma: Array, sigma1: float, delta: float, length: float 
         one = -0.5 * ((z - length) / sigma1) ** 2 - math.log(sigma1)
         in_zero, in_one = (zero > own) & (zero > one), (one > own) & (one > zero)
         shares = [float(r.mean()) if r.any() else 1.0 for r in (in_zero, in_one)]
-        result[i] = max(min(shares) - 0.5 * delta, 0.0)
+        result[i] = max(min(shares) - 0.5 * float(delta[i]), 0.0)
     return np.minimum(result, 0.5)
 
 
@@ -123,42 +125,97 @@ def poisson_clones(p: Array, counts: NDArray[np.int64], w: float, delta1: float 
     return Clones(places, np.maximum(law.values, 0.0), w, delta1)
 
 
-def laplace_hps(eps: Array, counts: NDArray[np.int64]) -> Clones:
+def _binomial_clones(p: Array, counts: NDArray[np.int64], w: float, delta1: float = 0.0) -> Clones:
+    """C as Bin(n, mean/n), as the authors' program has it; ``counts`` without the victim."""
+    n = int(counts.sum()) + 1
+    mean = float(np.minimum(2.0 * p, 1.0) @ counts) / n
+    return poisson_clones(np.array([0.5 * mean]), np.array([n]), w, delta1)
+
+
+def _others(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    left = counts.copy()
+    left[-1] -= 1
+    return left
+
+
+def laplace_hps(eps: Array, counts: NDArray[np.int64], program: bool = False) -> Clones:
     """HPS for Laplace noise; ``eps`` in ascending order, the victim is one of the last."""
     eps1 = float(eps[-1])
-    left = counts.copy()
-    left[-1] -= 1
-    return poisson_clones(laplace_confusion(eps, eps1), left, 0.5 * math.exp(-0.5 * eps1))
+    clones = _binomial_clones if program else poisson_clones
+    return clones(laplace_confusion(eps, eps1), _others(counts), 0.5 * math.exp(-0.5 * eps1))
 
 
-def gaussian_hps(eps: Array, counts: NDArray[np.int64], delta: float, program: bool) -> Clones:
+def gaussian_hps(
+    eps: Array, counts: NDArray[np.int64], delta: Array | float, program: bool
+) -> Clones:
     """HPS for Gaussian noise by the formulas, or as the authors' program computes it.
 
-    The program passes the variance where a standard deviation is wanted, on an interval of length
-    0.1, and replaces the Poisson binomial by Bin(n, mean/n).
+    ``delta`` is that of each budget, or of all. The program passes the variance where a standard
+    deviation is wanted, on an interval of length 0.1, replaces the Poisson binomial by
+    Bin(n, mean/n), and takes the victim's delta for everybody's failure.
     """
-    spread = 2.0 * math.log(1.25 / delta)
+    deltas = np.broadcast_to(np.asarray(delta, dtype=np.float64), eps.shape)
+    delta1 = float(deltas[-1])
+    spread = 2.0 * np.log(1.25 / deltas)
     length = PROGRAM_RANGE if program else 1.0
-    sigma = spread * length**2 / eps**2 if program else math.sqrt(spread) / eps
+    sigma = spread * length**2 / eps**2 if program else np.sqrt(spread) / eps
     sigma1 = float(sigma[-1])
-    p = gaussian_confusion(sigma, sigma1, delta, length)
-    w = 0.5 * math.erfc(0.5 * length / sigma1 / math.sqrt(2.0)) - 0.5 * delta
+    p = gaussian_confusion(sigma, sigma1, np.full_like(eps, delta1) if program else deltas, length)
+    w = 0.5 * math.erfc(0.5 * length / sigma1 / math.sqrt(2.0)) - 0.5 * delta1
+    clones = _binomial_clones if program else poisson_clones
+    return clones(p, _others(counts), w, delta1)
+
+
+def channel_hps(
+    channels: Sequence[Array], counts: NDArray[np.int64], deltas: Array
+) -> Callable[[float], float]:
+    """HPS for any finite randomizers, rows of inputs: delta of the worst pair of the victim's inputs.
+
+    The victim is one of the first. Each other user sits at the input with the least chance to be
+    mistaken; as in the authors' program an empty region counts as certain.
+    """
+    victim = channels[0]
     left = counts.copy()
-    left[-1] -= 1
-    if not program:
-        return poisson_clones(p, left, w, delta)
-    n = int(counts.sum())
-    mean = float(np.minimum(2.0 * p, 1.0) @ left) / n
-    return poisson_clones(np.array([0.5 * mean]), np.array([n]), w, delta)
+    left[0] -= 1
+    pairs = []
+    for a, b in itertools.combinations(range(len(victim)), 2):
+        zero, one = victim[a], victim[b]
+        w = min(float(zero[zero < one].sum()), float(one[one < zero].sum())) - 0.5 * float(
+            deltas[0]
+        )
+        p = np.array([_channel_confusion(channel, zero, one) for channel in channels])
+        p = np.clip(p - 0.5 * deltas, 0.0, 0.5)
+        pairs.append(poisson_clones(p, left, max(w, 0.0), float(deltas[0])))
+    return lambda epsilon: max(pair.delta(epsilon) for pair in pairs)
 
 
-def gdp_ccc(eps: Array, counts: NDArray[np.int64], delta0: float = 0.0) -> GDPCurve:
-    """CCC: mu = sqrt(2 / (sum (1-delta_i)/(1+e^eps_i) - max)), asymptotic."""
+def _channel_confusion(channel: Array, zero: Array, one: Array) -> float:
+    """Smallest chance, over inputs, of an outcome likelier under the victim's value zero, or one."""
+    least = 1.0
+    for own in channel:
+        for mine, other in ((zero, one), (one, zero)):
+            region = (own < mine) & (other < mine)
+            least = min(least, float(own[region].sum()) if region.any() else 1.0)
+    return least
+
+
+def gdp_ccc(
+    eps: Array, counts: NDArray[np.int64], delta0: Array | float = 0.0, program: bool = False
+) -> GDPCurve:
+    """CCC: mu = sqrt(2 / (sum (1-delta_i)/(1+e^eps_i) - max)), asymptotic.
+
+    The HPS authors' program counts every user twice.
+    """
     terms = (1.0 - delta0) / (1.0 + np.exp(np.minimum(eps, 700.0)))
     total = float(terms @ counts) - float(terms.max())
     if total <= 0.0:
         raise RegimeError("ccc-personal", "at least two users", f"n = {int(counts.sum())}")
-    return GDPCurve(math.sqrt(2.0 / total))
+    return GDPCurve(math.sqrt((1.0 if program else 2.0) / total))
+
+
+def laplace_blanket_hoeffding(eps0: float, n: int) -> Curve:
+    """Balle et al. 2019 by Hoeffding, with the blanket of Laplace noise: gamma = e^(-eps0/2)."""
+    return _hoeffding(eps0, n, math.exp(-0.5 * eps0), 2.0 * math.sinh(0.5 * eps0))
 
 
 def lzx_clones(eps: Array, counts: NDArray[np.int64]) -> Clones:
@@ -167,9 +224,9 @@ def lzx_clones(eps: Array, counts: NDArray[np.int64]) -> Clones:
     ratio = eps / -np.expm1(-eps)
     kernel = np.multiply.outer(ratio, 1.0 / ratio) * np.exp(-np.maximum.outer(eps, eps))
     p = 0.5 * (kernel @ share)
-    left = counts.copy()
-    left[-1] -= 1
-    return poisson_clones(p, left, math.exp(-float(eps[-1])) / (1.0 + math.exp(-float(eps[-1]))))
+    return poisson_clones(
+        p, _others(counts), math.exp(-float(eps[-1])) / (1.0 + math.exp(-float(eps[-1])))
+    )
 
 
 def clones_curve(delta: Callable[[float], float], top: float) -> ProfileCurve:
@@ -188,7 +245,7 @@ def clones_curve(delta: Callable[[float], float], top: float) -> ProfileCurve:
         id="hps-2024",
         citation="Liu, Liu, Xiong, Gu, Chen 2024 (CIKM), Theorems 1 and 2, exact Poisson binomial",
         statement="clone pair with C = sum Bern(2 p_i), w = p_1, p_i the chance to be mistaken for the victim",
-        validity="Laplace noise here; a budget per user in published_budgets",
+        validity="Laplace noise here; a budget and a delta per user in published_budgets, any finite randomizers in published_hps",
         status=Status.REFUTED,
         direction=Direction.UPPER,
         refutation=Refutation(
