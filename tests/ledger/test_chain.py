@@ -77,7 +77,7 @@ def test_every_alteration_is_seen(ledger: Ledger, store: str, name: str) -> None
     _altered(ledger, *ALTERATIONS[name])
     said = _run(store, "verify", "users")
     assert said.exit_code == 1, said.output
-    assert "users: ALTERED:" in said.stdout
+    assert "users: PROBLEM:" in said.stdout
     assert "NOT sound" in said.stdout
     data = json.loads(_run(store, "verify", "--json").stdout)
     assert not data["sound"]
@@ -122,6 +122,8 @@ def test_a_ledger_of_the_second_format_is_read_and_never_called_adaptive(
     old = Ledger.open(store)
     before = old.balance("users")
     assert before.rule.name == "undeclared"
+    assert not before.to_dict()["adaptive"]
+    assert not any(receipt.to_dict()["adaptive"] for receipt in old.history("users"))
     assert "only if all spends were fixed in advance" in before.rule.promise
     assert [receipt.reports for receipt in old.history("users")] == [("a",), ()]
     said = _run(store, "verify")

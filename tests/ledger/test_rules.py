@@ -216,6 +216,8 @@ def test_rules_that_make_no_sense(ledger: Ledger) -> None:
             ledger.create("users", "1", "1e-6", make)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="> 0 for the rule renyi"):
         ledger.create("users", "1", "0", renyi())
+    with pytest.raises(ParameterError, match="'epsilon' parameter must be more"):
+        ledger.create("users", "0", "1e-6", renyi(expected=DAILY))
 
 
 @pytest.mark.parametrize(

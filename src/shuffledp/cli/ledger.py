@@ -291,9 +291,9 @@ def verify(
         for each in found:
             click.echo(f"{each.cohort}: {each.spends} spends, digest {each.digest}")
             for problem in each.problems:
-                click.echo(f"{each.cohort}: ALTERED: {problem}")
+                click.echo(f"{each.cohort}: PROBLEM: {problem}")
         for digest in missing:
-            click.echo(f"ALTERED: no chain holds the digest {digest}")
+            click.echo(f"PROBLEM: no chain holds the digest {digest}")
         click.echo("sound: every row fits its digest" if sound else "NOT sound")
     if not sound:
         context.exit(1)

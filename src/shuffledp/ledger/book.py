@@ -21,12 +21,13 @@ from shuffledp import checks
 from shuffledp.errors import BudgetExceededError, LedgerError, ParameterError
 from shuffledp.ledger import tables
 from shuffledp.ledger.amounts import amount
-from shuffledp.ledger.chain import Verified, digest_of
+from shuffledp.ledger.chain import Verified
 from shuffledp.ledger.entries import Entry, Spendable
 from shuffledp.ledger.records import (
     Balance,
     Cohort,
     Receipt,
+    Row,
     as_text,
     canonical,
     damaged,
@@ -98,8 +99,8 @@ class Ledger:
                 self._brought_up(execute)
             if execute(tables.READ_COHORT, name):
                 raise LedgerError(f"The cohort {name!r} exists already.")
-            new = Cohort(name, made, _now())
-            execute(tables.ADD_COHORT, name, str(total), str(slack), new.created)
+            new = Cohort.new(name, made, _now())
+            execute(tables.ADD_COHORT, *new.row[:4])
             _begin_chain(execute, new)
         return self.balance(name)
 
@@ -141,11 +142,12 @@ class Ledger:
                     f" {rule.delta:f}. With this spend it would have lost {rule.shown(lost)}: more"
                     f" {' and '.join(over)} than its rule allows ({rule}). Nothing was recorded."
                 )
-            number = now.spends + 1
+            number, moment = now.spends + 1, _now()
             receipt = Receipt(
-                *(cohort, number, entry, label, key, rule, lost, rule.theorem, _now(), batches)
+                *(cohort, number, entry, label, key, rule, lost, rule.theorem, moment, batches),
+                row=_row(number, entry, label, key, lost, rule.theorem, moment),
             )
-            receipt = replace(receipt, digest=digest_of(now.digest or "", receipt.row))
+            receipt = replace(receipt, digest=receipt.linked(now.digest or ""))
             _record(execute, receipt)
         return receipt
 
@@ -222,7 +224,7 @@ class Ledger:
             cohort = read_cohort(execute, name, version, self.store.row_lock)
             digest = _begin_chain(execute, cohort)
             for receipt in read_receipts(execute, cohort, version):
-                digest = digest_of(digest, receipt.row)
+                digest = receipt.linked(digest)
                 execute(tables.ADD_LINK, name, receipt.number, digest)
         execute(tables.STAMP, tables.VERSION)
         return tables.VERSION
@@ -256,19 +258,32 @@ def _names(execute: Execute) -> list[str]:
 
 
 def _begin_chain(execute: Execute, cohort: Cohort) -> str:
-    execute(tables.ADD_RULE, cohort.name, canonical(cohort.rule.to_dict()))
+    execute(tables.ADD_RULE, cohort.name, cohort.row[4])
     execute(tables.ADD_LINK, cohort.name, 0, cohort.digest)
     return cohort.digest
 
 
+def _row(
+    number: int,
+    entry: Entry,
+    label: str,
+    key: str | None,
+    lost: Amounts,
+    theorem: str,
+    recorded: str,
+) -> Row:
+    """In the order in which READ_SPENDS gives it back."""
+    amounts = canonical(as_text(lost))
+    return (number, entry.text, entry.rounds, label, key, amounts, theorem, recorded)
+
+
 def _record(execute: Execute, receipt: Receipt) -> None:
-    entry = receipt.entry
-    kind = hashlib.sha256(entry.text.encode()).hexdigest()
-    execute(tables.ADD_LOSS, receipt.cohort, kind, entry.text, entry.rounds)
+    number, text, rounds, label, key, lost, theorem, recorded = receipt.row
+    kind = hashlib.sha256(str(text).encode()).hexdigest()
+    execute(tables.ADD_LOSS, receipt.cohort, kind, text, rounds)
     execute(
         tables.ADD_SPEND,
-        *(receipt.cohort, receipt.number, kind, entry.rounds, receipt.label, receipt.key),
-        *(canonical(as_text(receipt.lost)), receipt.theorem, 0, receipt.recorded),
+        *(receipt.cohort, number, kind, rounds, label, key, lost, theorem, 0, recorded),
     )
     for name in receipt.reports:
         execute(tables.ADD_RELEASE, name, receipt.cohort, receipt.number)
@@ -286,7 +301,7 @@ def _standing(execute: Execute, cohort: str, version: int, lock: str = "") -> _S
     if version < 3:
         return _Standing(found, spends, lost, None)
     links = read_links(execute, cohort, version, spends)
-    digest = digest_of(links.get(spends - 1, ""), last[0].row) if last else found.digest
+    digest = last[0].linked(links.get(spends - 1, "")) if last else found.digest
     ends = links.get(spends) == digest and spends + 1 not in links
     if links.get(0) != found.digest or not ends:
         raise LedgerError(

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 
-def digest_of(previous: str, row: Mapping[str, Any]) -> str:
-    """SHA-256 of the row as canonical JSON, with the digest before it."""
-    data = {"previous": previous, "row": row}
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+def digest_of(previous: str, row: Sequence[str | int | None]) -> str:
+    """SHA-256 of the digest before and the row as it is stored, as JSON."""
+    text = json.dumps([previous, *row], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -90,6 +90,6 @@ def best_order(epsilon: Decimal, delta: Fraction, expected: Spendable | None) ->
         return limits[order] / max(divergence(expected, order), Fraction(1, 10**120))
 
     for step in (9, 3, 1):  # uphill; another order would only admit less
-        while (better := max((place - step, place, place + step), key=fitting)) != place:
+        while (better := max((place, place - step, place + step), key=fitting)) != place:
             place = better
     return _ORDERS[min(max(place, 0), len(_ORDERS) - 1)]

@@ -22,6 +22,7 @@ from shuffledp.ledger.rules import Amounts, Rule, Undeclared, restore
 from shuffledp.ledger.store import Execute
 
 T = TypeVar("T")
+Row = tuple[str | int | None, ...]
 
 
 def as_text(amounts: Amounts) -> dict[str, str]:
@@ -55,10 +56,15 @@ class Receipt:
     """Of this and all before. Whoever keeps it can tell later whether they were altered."""
     repeated: bool = field(default=False, compare=False)
     """Whether this call found it recorded: nothing was spent anew."""
+    row: Row = field(default=(), compare=False, repr=False)
+    """As it is stored."""
 
-    @property
-    def row(self) -> dict[str, Any]:
-        """What the digest covers."""
+    def linked(self, previous: str) -> str:
+        """The digest that follows the one before."""
+        return digest_of(previous, (self.cohort, *self.row, *self.reports))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
         return {
             "cohort": self.cohort,
             "number": self.number,
@@ -66,19 +72,14 @@ class Receipt:
             "rounds": self.entry.rounds,
             "label": self.label,
             "key": self.key,
+            "rule": self.rule.to_dict(),
+            "adaptive": self.rule.adaptive,
+            "promise": self.rule.promise,
+            "limits": as_text(self.rule.limits),
             "lost": as_text(self.lost),
             "theorem": self.theorem,
             "recorded": self.recorded,
             "reports": list(self.reports),
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {
-            **self.row,
-            "rule": self.rule.to_dict(),
-            "promise": self.rule.promise,
-            "limits": as_text(self.rule.limits),
             "digest": self.digest,
         }
 
@@ -125,6 +126,7 @@ class Balance:
             "direction": "UPPER",
             "theorem": self.rule.theorem,
             "rule": self.rule.to_dict(),
+            "adaptive": self.rule.adaptive,
             "promise": self.rule.promise,
             "limits": as_text(self.rule.limits),
             "lost": as_text(self.lost),
@@ -143,17 +145,14 @@ class Cohort:
     name: str
     rule: Rule
     created: str
+    row: Row
+    """As it is stored."""
 
-    @property
-    def row(self) -> dict[str, Any]:
-        """What the first digest covers."""
-        return {
-            "cohort": self.name,
-            "epsilon": str(self.rule.epsilon),
-            "delta": str(self.rule.delta),
-            "created": self.created,
-            "rule": self.rule.to_dict(),
-        }
+    @classmethod
+    def new(cls, name: str, rule: Rule, created: str) -> Cohort:
+        """One that is about to be stored."""
+        total = str(rule.epsilon), str(rule.delta)
+        return cls(name, rule, created, (name, *total, created, canonical(rule.to_dict())))
 
     @property
     def digest(self) -> str:
@@ -169,14 +168,15 @@ def read_cohort(execute: Execute, name: str, version: int, lock: str = "") -> Co
     epsilon, delta, created = rows[0]
     total = _field(f"the epsilon of the cohort {name!r}", epsilon, lambda x: amount("epsilon", x))
     slack = _field(f"the delta of the cohort {name!r}", delta, lambda x: amount("delta", x, 1))
+    created = _text(name, created)
     if version < 3:
-        return Cohort(name, Undeclared(total, slack), _text(name, created))
+        return Cohort.new(name, Undeclared(total, slack), created)
     rules = execute(tables.READ_RULE, name)
     found = rules[0][0] if rules else None
     rule = _field(
         f"the rule of the cohort {name!r}", found, lambda x: restore(json.loads(x), total, slack)
     )
-    return Cohort(name, rule, _text(name, created))
+    return Cohort(name, rule, created, (name, epsilon, delta, created, found))
 
 
 def read_entries(execute: Execute, cohort: str) -> list[Entry]:
@@ -233,6 +233,7 @@ def _receipt(
         _text(mine, recorded),
         tuple(reports.get(number, ())),
         links.get(number),
+        row=row,
     )
 
 

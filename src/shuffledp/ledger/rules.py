@@ -43,6 +43,8 @@ class Rule(ABC):
     theorem: ClassVar[str]
     promise: ClassVar[str]
     """When the total holds, in words."""
+    adaptive: ClassVar[bool] = False
+    """Whether what to spend on may be chosen by looking at earlier results."""
 
     @property
     @abstractmethod
@@ -90,6 +92,7 @@ class Sum(Rule):
     name = "sum"
     theorem = "filter-sum"
     promise = "the total holds however spends are chosen, also by looking at earlier results"
+    adaptive = True
 
     @property
     def limits(self) -> Amounts:
@@ -101,21 +104,29 @@ class Sum(Rule):
         if isinstance(entry.what, Guarantee):
             return _sum(lost, _stated(entry))
         left = Fraction(self.delta) - Fraction(lost["delta"])
-        after = _sum(lost, self._at(entry, left))
-        if left == 0 or self.over(after):
-            return after
+        small, tenth = (Fraction(decimal_below(left * share, digits=6)) for share in _SHARES)
+        return (
+            self._if_it_fits(lost, entry, small)
+            or self._unless_it_fits(after := _sum(lost, self._at(entry, left)))
+            or self._if_it_fits(lost, entry, tenth)
+            or after
+        )
+
+    def _unless_it_fits(self, after: Amounts) -> Amounts | None:
+        """Refused even at all that is left: no smaller delta need be tried."""
+        return after if self.over(after) else None
+
+    def _if_it_fits(self, lost: Amounts, entry: Entry, delta: Fraction) -> Amounts | None:
+        """Charged at this delta, or at none where that is hardly more."""
+        try:
+            cost = self._at(entry, delta)
+        except LedgerError:  # no proof so far out: more delta may help
+            return None
         budget = pure(entry)
-        for share in _SHARES:
-            delta = Fraction(decimal_below(left * share, digits=6))
-            try:
-                cost = self._at(entry, delta)
-            except LedgerError:
-                continue
-            if budget is not None and cost["epsilon"] >= _WORTH_A_DELTA * budget:
-                cost = {"epsilon": budget, "delta": Fraction(0)}
-            if not self.over(less := _sum(lost, cost)):
-                return less
-        return after
+        if budget is not None and cost["epsilon"] >= _WORTH_A_DELTA * budget:
+            cost = {"epsilon": budget, "delta": Fraction(0)}
+        after = _sum(lost, cost)
+        return None if self.over(after) else after
 
     @staticmethod
     def _at(entry: Entry, delta: Fraction) -> dict[str, Fraction]:
@@ -139,6 +150,7 @@ class Renyi(Rule):
     name = "renyi"
     theorem = "filter-renyi"
     promise = Sum.promise
+    adaptive = True
 
     @property
     def limits(self) -> Amounts:
@@ -184,8 +196,8 @@ class Planned(Rule):
         if entry.text not in self._names:
             kinds = "; ".join(str(each.what) for each in self.plan)
             raise BudgetExceededError(
-                f"{entry.what} is not in the plan of the cohort, which has: {kinds}."
-                " Nothing was recorded."
+                f"{entry.what} is not in the plan of the cohort, which has: {kinds}. Nothing was"
+                f" recorded. (A plan in a file lists it as {entry.text}.)"
             )
         return _sum(lost, {self._names[entry.text]: Fraction(entry.rounds)})
 
@@ -243,6 +255,9 @@ def renyi(
         kind = None if expected is None else Entry.of(expected, 1).what
         chosen = best_order(epsilon, slack, kind) if order is None else checks.order("order", order)
         limit = largest_divergence(epsilon, slack, chosen)
+        if limit <= 0 and order is None:
+            enough = f"more, for the rule renyi at delta = {delta:f} (or take sum)"
+            raise ParameterError("epsilon", enough, str(epsilon))
         if limit <= 0:
             least = f"one at which epsilon = {epsilon} at delta = {delta} leaves a divergence > 0"
             raise ParameterError("order", least, chosen)

@@ -6,7 +6,7 @@ from collections import Counter
 
 from shuffledp.errors import LedgerError
 from shuffledp.ledger import tables
-from shuffledp.ledger.chain import Verified, digest_of
+from shuffledp.ledger.chain import Verified
 from shuffledp.ledger.entries import Entry, read
 from shuffledp.ledger.records import Receipt, read_cohort, read_links, read_receipts
 from shuffledp.ledger.store import Execute
@@ -16,7 +16,7 @@ def verified(execute: Execute, name: str, version: int) -> Verified:
     """Recompute the chain of a cohort; rows that cannot even be read are a problem too."""
     if version < 3:
         why = f"format {version} has no chain yet: it begins with the next spend"
-        return Verified(name, 0, None, (why,))
+        return Verified(name, execute(tables.READ_LAST, name)[0][0], None, (why,))
     if not execute(tables.READ_COHORT, name):
         raise LedgerError(f"There is no cohort {name!r}.")
     try:
@@ -34,7 +34,7 @@ def verified(execute: Execute, name: str, version: int) -> Verified:
         if receipt.number != expected:
             problems.append(f"#{expected} is missing")
             break
-        if receipt.digest != digest_of(digest, receipt.row):
+        if receipt.digest != receipt.linked(digest):
             problems.append(f"#{expected} was altered, or the digest before it")
         digest = receipt.digest or ""
     if lone := set(links) - {0} - {receipt.number for receipt in history}:
