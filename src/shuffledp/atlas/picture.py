@@ -135,6 +135,6 @@ def _legend(figure: Figure, loose: Any) -> None:
         fontsize=8,
         frameon=False,
         title="delta claimed at epsilon, against the best lower bound; within a block: n grows, then"
-        " delta falls. Names: green proven, orange heuristic, red refuted, blue one data set or pair",
+        " delta falls. Names: green proven, orange asymptotic or heuristic, red refuted, blue one data set or pair",
         title_fontsize=8,
     )

@@ -67,6 +67,11 @@ ITEMS: dict[str, Item] = {
         training.chen_figure_4_final,
         takes="minutes",
     ),
+    "chen-2024-figure-4-search": Item(
+        "Chen, Cao, Ge 2024, Figure 4: other settings at the same noise",
+        training.chen_figure_4_search,
+        takes="minutes",
+    ),
     "liew-2023-figure-1b-accuracy": Item(
         "Liew, Takahashi 2023, Figure 1b: training under shuffled check-in",
         training.liew_figure_1b,

@@ -66,8 +66,7 @@ def _pictures(network: Callable[[int], nn.Module]) -> Callable[[Dataset], nn.Mod
 
 
 NETWORKS: dict[str, Callable[[Dataset], nn.Module]] = {
-    "perceptron-16": _hidden(16),
-    "perceptron-100": _hidden(100),
+    **{f"perceptron-{size}": _hidden(size) for size in (8, 16, 24, 32, 48, 100)},
     "convolutional": _pictures(convolutional),
     "convolutional-small": _pictures(small_convolutional),
 }
