@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import tempfile
 import unicodedata
 from collections.abc import Iterator
@@ -20,8 +21,10 @@ def same_file(one: str | Path, other: str | Path) -> bool:
     """Whether two paths lead to one file: by links of any kind, or by capitals where those are alike."""
     try:
         return os.path.samefile(one, other)
-    except (OSError, ValueError):
+    except OSError:
         first, second = (Path(os.path.realpath(path)) for path in (one, other))
+    except ValueError:  # no name of a file
+        return False
     if first == second:
         return True
     if os.path.exists(first) or os.path.exists(second):  # one is there and the other is not
@@ -39,12 +42,19 @@ def check_apart(output: str, path: str | Path, other: str, other_path: str | Pat
 def check_folder(parameter: str, path: str | Path) -> None:
     """That a file can be made there, asked before anything is spent on it."""
     target = Path(path).absolute()
-    try:
-        if target.parent.is_dir() and os.access(target.parent, os.W_OK) and not target.is_dir():
+    folder = target.parent
+    with suppress(OSError, ValueError):
+        if folder.is_dir() and os.access(folder, os.W_OK) and not stat.S_ISDIR(_mode(target)):
             return
-    except (OSError, ValueError):
-        pass
-    raise ParameterError(parameter, "a file in a folder that can be written", str(path))
+    raise ParameterError(parameter, "a file that can be written, in an existing folder", str(path))
+
+
+def _mode(path: Path) -> int:
+    """Of what is there; raises ValueError for what is no name."""
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return 0
 
 
 @contextmanager

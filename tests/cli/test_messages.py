@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from shuffledp import LDP, Gaussian, Shuffled
+from shuffledp.cli import main
 from shuffledp.labels import Direction, Interval, Status, Value
 from shuffledp.reports.text import _apart
 from tests.cli.test_commands import bad, good
@@ -125,3 +127,17 @@ def test_silence_has_reasons() -> None:
     assert "theorems speak of other randomizers" in said
     assert "silent here: gaussian-approximate." in said
     assert said.count("silent here") < 15
+
+
+def test_a_fault_of_ours_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(**_options: object) -> None:
+        raise KeyError("what a user holds")
+
+    monkeypatch.setattr(main.commands["theorems"], "callback", fails)
+    result = CliRunner().invoke(main, ["theorems"])
+    assert result.exit_code == 70
+    assert result.output.count("\n") == 1
+    assert "KeyError in test_messages.py, line " in result.output
+    assert "what a user holds" not in result.output
+    monkeypatch.setenv("SHUFFLEDP_TRACEBACK", "1")
+    assert isinstance(CliRunner().invoke(main, ["theorems"]).exception, KeyError)

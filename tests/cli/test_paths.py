@@ -53,6 +53,8 @@ BUDGETS = "personalized in.csv --column dest --budgets-column eps --delta 1e-6 -
         "analyze e.csv --unshuffled --out e.csv",
         f"{BUDGETS} --categories list.csv --out in.csv",
         f"{BUDGETS} --categories list.csv --out list.csv",
+        "ledger export --store book.csv --csv-file book.csv",
+        "ledger export --store book.csv --csv-file both --json-file ./both",
     ],
 )
 def test_files_in_use_are_not_written_over(line: str) -> None:

@@ -7,8 +7,10 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -38,6 +40,9 @@ __all__ = ["main"]
 
 _OPTIONS = {"m": "drawn", "rate": "check_in", "deltas": "local_delta"}
 """Parameters whose options are called otherwise."""
+_TRACEBACK = "SHUFFLEDP_TRACEBACK"
+_FAULT = 70
+"""Exit code of a fault of ours, EX_SOFTWARE of sysexits.h."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What writing to a file may end with; files we write ourselves are named in errors of ours."""
 
@@ -84,6 +89,21 @@ class _Group(click.Group):
         except ShuffleDPError as error:
             click.echo(f"Error: {self._worded(ctx, error)}", err=True)
             ctx.exit(error.exit_code)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
+        except Exception as error:
+            full = isinstance(error, OSError) and error.errno in (*_FULL, errno.EPIPE)
+            if full or os.environ.get(_TRACEBACK):
+                raise
+            # not its text, which may hold what a user has
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
+            click.echo(
+                f"Error: shuffledp has a fault ({where}); nothing was answered. Please report it, with"
+                f" the command and what {_TRACEBACK}=1 shows.",
+                err=True,
+            )
+            ctx.exit(_FAULT)
 
     def _worded(self, ctx: click.Context, error: ShuffleDPError) -> str:
         """Names the option that was typed, or should have been."""

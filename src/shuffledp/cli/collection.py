@@ -286,6 +286,8 @@ def declared(
 
 def published(values: tuple[str, ...]) -> tuple[str, ...]:
     """Says what is done with values that were found."""
+    if len(values) < 2:
+        raise ParameterError("from_data", "left out unless there are several values", len(values))
     click.echo(
         f"warning: the list of the {len(values):,} values found is published as it is, also values"
         " that one user alone holds; no guarantee covers it",

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from shuffledp.cli.options import json_option, print_json, protocol, protocol_options
+from shuffledp.cli.paths import BOOK, WRITTEN
 from shuffledp.errors import ParameterError
 from shuffledp.ledger import Guarantee, Ledger, Sum, planned, renyi
 from shuffledp.ledger.entries import Spendable, restored
@@ -26,6 +27,7 @@ def _store_options(command: F) -> F:
         ),
         click.option(
             "--store",
+            type=BOOK,
             required=True,
             envvar="SHUFFLEDP_LEDGER",
             help="SQLite file or postgresql:// URL; or set SHUFFLEDP_LEDGER.",
@@ -226,12 +228,12 @@ def show(
 
 
 @ledger.command()
-@click.option("--json-file", type=click.Path(path_type=Path), help="Everything, as JSON.")
-@click.option("--csv-file", type=click.Path(path_type=Path), help="A row for each spend, as CSV.")
+@click.option("--json-file", type=WRITTEN, help="Everything, as JSON.")
+@click.option("--csv-file", type=WRITTEN, help="A row for each spend, as CSV.")
 @_store_options
 @json_option
 def export(
-    json_file: Path | None, csv_file: Path | None, store: str, timeout: float, as_json: bool
+    json_file: str | None, csv_file: str | None, store: str, timeout: float, as_json: bool
 ) -> None:
     """Write the whole book to files, each whole or not at all; without any, JSON on stdout."""
     from shuffledp.reports.files import write_whole
@@ -239,9 +241,9 @@ def export(
 
     data = Ledger.open(store, timeout).export()
     if json_file is not None:
-        write_whole("json-file", json_file, as_json_bytes(data))
+        write_whole("json-file", Path(json_file), as_json_bytes(data))
     if csv_file is not None:
-        write_whole("csv-file", csv_file, as_csv(data))
+        write_whole("csv-file", Path(csv_file), as_csv(data))
     if as_json or (json_file is None and csv_file is None):
         print_json(data)
         return

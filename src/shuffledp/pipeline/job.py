@@ -34,6 +34,7 @@ _MOST = 1e150
 """Ends of ranges, so that squares of their difference are numbers."""
 _UNDECLARED = "a value that is not shown here"
 """Errors are kept in logs; what a user holds is not for them."""
+_SHOWN = 60
 _WHOLE = 2**53
 """Up to here every whole number is a double."""
 FOUND = "NOT COVERED: the list of values, which was read from the data and is published as it is"
@@ -167,7 +168,7 @@ class Job:
 
     def encode(self, batch: Any, first_row: int, stream: Stream) -> Reports:
         """Reports of the users in a record batch."""
-        columns = batch.columns
+        columns = [plain(column) for column in batch.columns]
         if self.bad_rows == "drop":
             columns = self._good(columns)
         return self.device.encode(self._inputs(columns, first_row), stream)
@@ -259,10 +260,10 @@ class Job:
 
         try:
             given = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             given = None
         if not isinstance(given, dict):
-            raise ParameterError("reports", f"with a header of 'shuffledp encode' ({source})", text)
+            raise no_header(text, source)
         known = {field.name: str(field.type) for field in fields(cls)}
         for name in [*known, *given]:
             if name not in given or name not in known:
@@ -281,6 +282,12 @@ class Job:
         except ParameterError as error:
             raise wrong(error.parameter, error.condition, error.value) from error
         return job
+
+
+def no_header(text: str, source: str | Path) -> ParameterError:
+    """What a file of reports begins with is nothing of ours."""
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return ParameterError("reports", f"with a header of 'shuffledp encode' ({source})", shown)
 
 
 def _device(question: Task, mechanism: str, strength: float) -> Device:
@@ -321,6 +328,16 @@ def distinct(categories: tuple[str, ...]) -> None:
         raise ParameterError("categories", "each given once", ", ".join(twice))
 
 
+def plain(column: Any) -> Any:
+    """The same values, laid out as every function of pyarrow knows them."""
+    pa = arrow()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    views = {"string_view": pa.string(), "binary_view": pa.binary()}
+    known = views.get(str(column.type))
+    return column if known is None else column.cast(known)
+
+
 def missing(column: Any) -> NDArray[np.bool_]:
     """Which values are null."""
     return np.asarray(column.is_null().to_numpy(zero_copy_only=False), bool)
@@ -338,10 +355,8 @@ def present(column: Any, first_row: int) -> None:
 def texts(column: Any) -> Any:
     """Values as text."""
     pa = arrow()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
     try:
-        return column.cast(pa.string())
+        return plain(column).cast(pa.string())
     except (pa.ArrowException, UnicodeDecodeError):
         raise ParameterError("column", "of text or whole numbers", str(column.type)) from None
 
@@ -399,8 +414,7 @@ def numbers(column: Any, first_row: int) -> NDArray[np.float64]:
 
 def _doubles(column: Any) -> Any:
     pa = arrow()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = plain(column)
     if pa.types.is_integer(column.type):
         return column.cast(pa.float64(), safe=False)  # rounded, which keeps the order
     return column.cast(pa.float64())

@@ -16,7 +16,7 @@ import numpy as np
 
 from shuffledp.errors import ParameterError
 from shuffledp.pipeline.engines import Advance
-from shuffledp.pipeline.job import Job, numbered, present
+from shuffledp.pipeline.job import Job, no_header, numbered, present
 from shuffledp.pipeline.tables import BYTES, ROWS, column_names, header, read, written
 from shuffledp.sampling.device import Reports
 
@@ -99,7 +99,7 @@ def _stated(text: str, path: str | Path) -> tuple[Job, str]:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        raise ParameterError("reports", f"with a header of 'shuffledp encode' ({path})", text)
+        raise no_header(text, path)
     stated = given.pop(_DIGEST, None)
     job = Job.from_json(json.dumps(given), path)
     if not isinstance(stated, str):

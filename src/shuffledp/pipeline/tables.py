@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.errors import MissingExtraError, ParameterError
+from shuffledp.errors import MissingExtraError, ParameterError, ShuffleDPError
 from shuffledp.files import whole_file
 
 ROWS = 1 << 18
@@ -48,7 +48,9 @@ def _readable(path: str | Path) -> Iterator[None]:
     pa = arrow()
     try:
         yield
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+    except ShuffleDPError:
+        raise
+    except (OSError, pa.ArrowException, ValueError, csv.Error) as error:
         raise ParameterError("data", "a readable table", f"{path}: {_reason(error)}") from error
 
 
@@ -129,9 +131,15 @@ def column_names(path: str | Path) -> list[str]:
 def _present(wanted: Sequence[str], names: Sequence[str]) -> None:
     for name in wanted:
         if name not in names:
-            raise ParameterError("column", "one of " + ", ".join(names), name)
+            raise ParameterError("column", "one of " + _listed(names), name)
         if list(names).count(name) > 1:
             raise ParameterError("column", "the name of one column only", name)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """In one line, the first few if there are many."""
+    shown = [name if name.isprintable() and len(name) < 60 else f"{name[:60]!r}" for name in names]
+    return ", ".join([*shown[:30], *["..."] * (len(shown) > 30)])
 
 
 def _csv_names(path: str | Path, skip: int) -> list[str]:
