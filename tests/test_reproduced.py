@@ -89,6 +89,13 @@ def test_text_json_and_files_agree(tmp_path: Path) -> None:
     assert all(remark.split(",")[0][:40] in text for remark in kept["remarks"])
 
 
+def test_no_number_is_cut_short_in_text(capsys: pytest.CaptureFixture[str]) -> None:
+    from shuffledp.reports.text import print_rows
+
+    print_rows("wide", [f"column {i}" for i in range(20)], [[1.23456e-05] * 20])
+    assert "…" not in capsys.readouterr().out
+
+
 def test_results_kept_in_the_documentation_are_named_as_their_items() -> None:
     kept = {path.stem for path in (ROOT / "docs" / "training").glob("*.csv")}
     assert kept == {name for name, item in ITEMS.items() if item.takes}

@@ -189,7 +189,7 @@ def print_rows(
     out = console()
     table = Table(title=title, title_justify="left")
     for column in columns:
-        table.add_column(column)
+        table.add_column(column, overflow="fold")  # a number cut short is another number
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     out.print(table)

@@ -66,7 +66,7 @@ def figure(label: str, points: list[tuple[float, float, float]], remarks: list[s
 
 _CLOSENESS = (
     "The papers call Corollary 2 close to the lower bound, the first version with 'only a negligible"
-    " difference'. At every n their ratio is about 4 E^2 / (E - 1)^2, E = exp(eps0): never below 4, 5.35 at"
+    " difference'. While both are small their ratio is 4 E^2 / (E - 1)^2, E = exp(eps0): never below 4, 5.35 at"
     " eps0 = 2, 442 at 0.1. The exact pair (weight 2/(exp(eps0)+1)) is 1.5 to 1.8 times the lower bound"
     " for eps0 from 1 to 2, and close to what a data set leaks.",
 )
