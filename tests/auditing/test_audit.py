@@ -30,7 +30,7 @@ from shuffledp import (
     optimised_unary,
     rappor,
 )
-from shuffledp.auditing import Release, audit, pipeline
+from shuffledp.auditing import EmbeddedPath, Release, audit
 from shuffledp.auditing.attack import Attack
 from shuffledp.auditing.audit import _direct
 from shuffledp.auditing.likelihood import likelihood, telling_values
@@ -42,6 +42,7 @@ from tests.sampling.laws import law
 from tests.sampling.test_devices import CASES
 
 STREAM = secure()
+PATH = EmbeddedPath(STREAM)
 N, DELTA, TRIALS = 100, 1e-4, 30_000
 
 
@@ -53,14 +54,14 @@ ORDERS: dict[str, Callable[[Any], Any]] = {
 
 
 def _faulty(fault: str, randomizer: Randomizer) -> Release:
-    honest = pipeline(device(randomizer), STREAM)
+    honest = PATH.release(device(randomizer))
     if fault in ORDERS:
         machine, order = device(randomizer), ORDERS[fault]
         return lambda values, _: order(
             machine.encode(values.ravel(), STREAM).reshape(*values.shape, 1)
         )
     if fault == "wrong keep-probability":
-        return pipeline(device(KRR(4, eps0=1.6 * randomizer.eps0)), STREAM)
+        return PATH.release(device(KRR(4, eps0=1.6 * randomizer.eps0)))
     assert fault == "a tenth of the batch"
     return lambda values, ordered: honest(values[:, : N // 10], ordered)
 
@@ -197,7 +198,7 @@ def test_what_runs_stands_and_what_is_not_shuffled_falls(randomizer: Randomizer)
     attack = Attack(machine, 10)
     assert attack.place(unshuffled, 2000, lambda _: None) == 0
     alone = attack.scores(unshuffled, 5000, place=0, advance=lambda _: None)
-    mixed = attack.scores(pipeline(machine, STREAM), 5000, place=0, advance=lambda _: None)
+    mixed = attack.scores(PATH.release(machine), 5000, place=0, advance=lambda _: None)
     assert _direct(alone, 0.01) > 0.5 > _direct(mixed, 0.01)
 
 

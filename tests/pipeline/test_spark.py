@@ -15,15 +15,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from shuffledp import ParameterError
+from shuffledp import KRR, ParameterError
+from shuffledp.auditing import EnginePath, audit, order_tests
 from shuffledp.pipeline import Job, run
 from shuffledp.pipeline.tables import read
+from shuffledp.sampling import device
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
 ]
 pytest.importorskip("pyspark")
+from pyspark.cloudpickle import (  # noqa: E402
+    register_pickle_by_value,
+    unregister_pickle_by_value,
+)
+
+from shuffledp.pipeline import spark  # noqa: E402
 from shuffledp.pipeline.spark import Spark, session  # noqa: E402
 
 GROUPS, ROWS = 24, 100_000
@@ -268,6 +276,56 @@ def test_a_bad_master_is_told_in_a_line(tmp_path: Path, master: str) -> None:
     assert found.stderr.startswith("Error: --spark must be ")
     assert found.stderr.count("\n") == 1
     assert found.stdout == ""
+
+
+AUDIT: dict[str, Any] = {"delta": 1e-3, "trials": 2000}
+
+
+def test_an_audit_of_the_cluster(cluster: Any) -> None:
+    """What runs stands; a device that keeps the truth more often does not."""
+    path = EnginePath(Spark(cluster, piles=8))
+    found = audit(KRR(4, eps0=3.0), 50, path=path, **AUDIT)
+    assert not found.violated
+    assert found.path == "spark"
+    assert found.ordered is None
+    assert found.family is not None
+    assert 0.5 * found.claimed.upper < found.family <= found.claimed.upper
+    assert {test.orders for test in found.orders} == {
+        "by the cluster",
+        "by the cluster, two compared",
+    }
+    wrong = path.release(device(KRR(4, eps0=6.0)))
+    assert audit(KRR(4, eps0=3.0), 50, path=path, release=wrong, **AUDIT).leaks
+
+
+def _unshuffled(job: Any, store: Any, parts: Any, pile: int) -> bytes:
+    return b"".join(store.read(part, pile) for part in parts)
+
+
+@pytest.mark.parametrize("fault", ["piles in order", "no piles", "within parts", "table order"])
+def test_an_audit_finds_faults_in_the_cluster(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    register_pickle_by_value(sys.modules[__name__])
+    try:
+        if fault != "within parts":
+            monkeypatch.setattr(spark, "_one_pile", _unshuffled)
+        if fault in ("within parts", "table order"):
+            monkeypatch.setattr(spark, "_pile", _pile_per_part)
+        path = EnginePath(Spark(cluster, piles=1 if fault == "no piles" else 8), batches=2)
+        tests = order_tests(path.orders(500, 0))
+    finally:
+        unregister_pickle_by_value(sys.modules[__name__])
+    assert any(not test.uniform for test in tests)
+
+
+def _pile_per_part(job: Any, data: str, store: Any, part: Any) -> int:
+    """All reports of a part in one pile."""
+    reports = np.concatenate(list(spark._reports(job, data, part)))
+    piles = [reports[:0]] * store.piles
+    piles[part.group % store.piles] = reports
+    store.write(part, piles)
+    return len(reports)
 
 
 def test_a_bad_value_is_named(cluster: Any, data: Path) -> None:

@@ -18,28 +18,14 @@ from numpy.typing import NDArray
 
 from shuffledp.auditing.likelihood import Array, likelihood, missing, telling_values
 from shuffledp.errors import ParameterError
-from shuffledp.sampling import Device, Stream
+from shuffledp.sampling import Device
 from shuffledp.sampling.device import Reports
-from shuffledp.shuffling import permutation
 
 Release = Callable[[NDArray[Any], bool], Reports]
 """Values of many batches (trials x users) and whether order will be looked at -> their reports."""
 
 _BLOCK = 1 << 20
 _TINY = 1e-300
-
-
-def pipeline(device: Device, stream: Stream) -> Release:
-    """What is audited: devices, then the shuffler."""
-
-    def release(values: NDArray[Any], ordered: bool) -> Reports:
-        users = values.reshape(-1, *values.shape[2:])
-        reports = device.encode(users, stream).reshape(*values.shape[:2], device.columns)
-        if not ordered:
-            return reports  # nothing but counts is taken from them
-        return np.stack([batch[permutation(len(batch), stream)] for batch in reports])
-
-    return release
 
 
 @dataclass(frozen=True)

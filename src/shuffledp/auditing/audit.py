@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.auditing.attack import Attack, Release, Scores, pipeline
+from shuffledp.auditing.attack import Attack, Release, Scores
+from shuffledp.auditing.orders import FALSE_ALARM, OrderTest, order_tests
+from shuffledp.auditing.path import EmbeddedPath, Path
 from shuffledp.auditing.proportions import lower_limit, upper_limit
 from shuffledp.bounds import get_bound
 from shuffledp.curves import ProfileCurve
@@ -19,11 +21,11 @@ from shuffledp.labels import Interval
 from shuffledp.numerics.enclosure import COARSE
 from shuffledp.protocols import Shuffled
 from shuffledp.randomizers import OneCoordinate, Randomizer, UnaryEncoding, optimised_unary, rappor
-from shuffledp.sampling import Stream, device
+from shuffledp.sampling import Stream, device, secure
 
 Family = Callable[[float], Randomizer]
 
-FAILURE = 0.01
+FAILURE = 1e-6
 """Chance that any of the bounds of one audit is above the truth."""
 _BOUNDS = 6
 """Direct and family bounds share the limits of 2 attacks x (2 directions + the family's)."""
@@ -32,6 +34,24 @@ _ORDERED_TRIALS = 20_000
 _GRID = 24
 _MOST = 60.0
 _PRECISION = 2e-3
+_ALARMS = 0.16
+"""False positives at which most attacks are near their best."""
+_ONE_IN_TEN = 1.6
+"""Standard deviations: of both rates together, one time in ten."""
+_FACTORS = (1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+"""Budgets tried, as multiples of the one claimed."""
+
+
+@dataclass(frozen=True)
+class Power:
+    """What so many trials can show, and so what they cannot."""
+
+    largest: float
+    """The largest epsilon they prove, of a release that hides nothing."""
+    eps0: float | None
+    """The mechanism run with this budget would have been noticed (about nine times in ten)."""
+    epsilon: float | None
+    """epsilon it has, at the delta of the claim."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +65,34 @@ class Audit:
     claimed: Interval
     direct: float
     """epsilon is at least this: ln((true positives - delta) / false positives)."""
-    ordered: float
+    ordered: float | None
     """The same from the report in one place: large if nothing is shuffled."""
-    place: int
+    place: int | None
     """That place, from 0: chosen on other trials, as the one that tells most."""
     family: float | None
     """If it is this mechanism with some budget: epsilon is at least this."""
+    path: str
+    """What was attacked."""
+    orders: tuple[OrderTest, ...]
+    """Of reports that say where they come from: is every order as likely?"""
+    power: Power
     simulated: bool
     """Whether it ran on randomness that can be reproduced."""
 
     @property
+    def leaks(self) -> bool:
+        """Whether the reports tell more than is claimed."""
+        return max(self.direct, self.ordered or 0.0, self.family or 0.0) > self.claimed.upper
+
+    @property
+    def uniform(self) -> bool:
+        """Whether no test found fault with the order of release."""
+        return all(test.uniform for test in self.orders)
+
+    @property
     def violated(self) -> bool:
         """Whether the claim is refuted."""
-        return max(self.direct, self.ordered, self.family or 0.0) > self.claimed.upper
+        return self.leaks or not self.uniform
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -72,6 +107,13 @@ class Audit:
             "place": self.place,
             "family": self.family,
             "failure": FAILURE,
+            "engine": self.path,
+            "order": {
+                "uniform": self.uniform,
+                "false_alarm": FALSE_ALARM,
+                "tests": [test.to_dict() for test in self.orders],
+            },
+            "power": asdict(self.power),
             "violated": self.violated,
             "simulated": self.simulated,
         }
@@ -83,24 +125,31 @@ def audit(
     *,
     delta: float,
     trials: int,
-    stream: Stream,
+    stream: Stream | None = None,
+    path: Path | None = None,
     release: Release | None = None,
     advance: Callable[[int], None] = lambda _trials: None,
 ) -> Audit:
-    """Attack ``release`` (default: our devices and shuffler) and compare with the guarantee.
+    """Attack what runs collections (``path``, default: this process) and compare with the guarantee.
 
-    Each world gets this many trials; one in ten serves to choose thresholds only.
+    Each world gets this many trials; one in ten serves to choose thresholds only. ``release`` puts
+    something else in the place of devices and shuffler, to see what an audit would say of it.
     """
     machine = device(randomizer)
     n, trials = checks.count("n", n), checks.count("trials", trials)
     delta = checks.probability("delta", delta)
     claimed = Shuffled(machine.randomizer, n).epsilon(delta)
     attack = Attack(machine, n)
-    release = pipeline(machine, stream) if release is None else release
+    path = path or EmbeddedPath(stream or secure())
+    orders = order_tests(path.orders(n, trials))
+    release = release or path.release(machine)
     counts = attack.scores(release, trials, advance=advance)
-    choosing, placed = _ordered(trials)
-    place = attack.place(release, choosing, advance)
-    alone = attack.scores(release, placed, place=place, advance=advance)
+    place = ordered = None
+    if path.single:
+        choosing, placed = _ordered(trials)
+        place = attack.place(release, choosing, advance)
+        alone = attack.scores(release, placed, place=place, advance=advance)
+        ordered = _direct(alone, delta)
     build = _family_of(machine.randomizer)
     family = None
     if build is not None:
@@ -112,10 +161,13 @@ def audit(
         trials,
         claimed,
         _direct(counts, delta),
-        _direct(alone, delta),
+        ordered,
         place,
         family,
-        stream.simulated,
+        path.name,
+        orders,
+        _power(build, machine.randomizer.eps0, n, delta, trials),
+        path.simulated,
     )
 
 
@@ -125,9 +177,9 @@ def _ordered(trials: int) -> tuple[int, int]:
     return max(1, few // 4), few
 
 
-def all_trials(trials: int) -> int:
+def all_trials(trials: int, *, single: bool = True) -> int:
     """How many an audit runs in all, of the counts and of a place, in both worlds."""
-    return 2 * (trials + sum(_ordered(trials)))
+    return 2 * (trials + (sum(_ordered(trials)) if single else 0))
 
 
 def _limits(scores: Scores, threshold: float) -> tuple[float, float]:
@@ -232,3 +284,28 @@ def _family(build: Family, eps0: float, n: int, delta: float, scores: Scores) ->
     if low == 0.0:
         return 0.0
     return Shuffled(build(low), n).epsilon(delta).lower
+
+
+def _power(build: Family | None, eps0: float, n: int, delta: float, trials: int) -> Power:
+    """By the errors of the best attack, as far off as chance puts them one time in ten."""
+    size = trials - max(1, int(_HELD_OUT * trials))
+    failure = FAILURE / _BOUNDS / 2.0
+    best = lower_limit(size, size, failure) - delta
+    largest = math.log(best / upper_limit(0, size, failure)) if size and best > 0.0 else 0.0
+    if build is None or not size:
+        return Power(max(0.0, largest), None, None)
+
+    def seen(rate: float, sign: int) -> float:
+        away = sign * _ONE_IN_TEN * math.sqrt(rate * (1.0 - rate) / size)
+        count = round(size * min(1.0, max(0.0, rate + away)))
+        return (lower_limit if sign < 0 else upper_limit)(count, size, failure)
+
+    alarms = seen(_ALARMS, 1)
+    if not 0.0 < alarms < 1.0:
+        return Power(max(0.0, largest), None, None)
+    allowed = 1.0 - Shuffled(build(eps0), n).tradeoff(alarms).lower
+    for factor in _FACTORS:
+        other = Shuffled(build(factor * eps0), n)
+        if seen(1.0 - other.tradeoff(_ALARMS).upper, -1) > allowed:
+            return Power(max(0.0, largest), factor * eps0, other.epsilon(delta).upper)
+    return Power(max(0.0, largest), None, None)

@@ -8,7 +8,7 @@ reports are made, and never travel.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -97,7 +97,11 @@ class Embedded(Engine):
         return tally
 
     def shuffled(self, job: Collection, data: str | Path, advance: Advance) -> Iterator[Reports]:
-        shuffler = Shuffler(self._stream, minimum=job.n, memory=self.memory // 2)
-        for block in self.reports(job, data, advance):
+        return self.mixed(self.reports(job, data, advance), job.n)
+
+    def mixed(self, reports: Iterable[Reports], minimum: int) -> Iterator[Reports]:
+        """The one way out for reports that are there."""
+        shuffler = Shuffler(self._stream, minimum=minimum, memory=self.memory // 2)
+        for block in reports:
             shuffler.add(block)
         return shuffler.release()
