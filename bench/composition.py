@@ -27,7 +27,7 @@ def fresh() -> None:
 def pair_gap(eps0: float, n: int, rounds: int) -> tuple[float, float]:
     """Certified ends of the composed clone pair's own epsilon."""
     curve = stronger_clones(LDP(eps0), n)
-    samples = Samples.take(curve.sampled, curve.top)
+    samples = Samples.take(curve.sampled, curve.end)
     ends = []
     for losses, upper in ((samples.above(), True), (samples.below(), False)):
         low, high = 0.0, rounds * eps0

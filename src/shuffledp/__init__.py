@@ -3,6 +3,7 @@
 from shuffledp.errors import (
     BudgetExceededError,
     ConversionError,
+    InternalError,
     LedgerError,
     MissingExtraError,
     ParameterError,
@@ -81,6 +82,7 @@ __all__ = [
     "GaussianFamily",
     "GaussianVector",
     "HadamardResponse",
+    "InternalError",
     "Interval",
     "KRRFamily",
     "Laplace",

@@ -9,10 +9,14 @@ ShuffleDPError
 ├── LedgerError         the book of budgets cannot do this
 │   ├── BudgetExceededError  a spend does not fit into its cohort's budget
 │   └── UnknownOutcomeError  the store went away while it was told to record
-└── MissingExtraError   an optional dependency is not installed (also an ImportError)
+├── MissingExtraError   an optional dependency is not installed (also an ImportError)
+└── InternalError       a calculation contradicts itself, or fails: our fault (also an ArithmeticError)
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 
 class ShuffleDPError(Exception):
@@ -83,3 +87,37 @@ class MissingExtraError(ShuffleDPError, ImportError):
 
     def __init__(self, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs the extra {extra!r}: pip install 'shuffledp[{extra}]'.")
+
+
+class InternalError(ShuffleDPError, ArithmeticError):
+    """A fault of this package, with the parameters to send. No number is given instead."""
+
+    exit_code = 70
+
+    def __init__(self, reason: str, asked: str = "") -> None:
+        self.reason, self.asked = reason, asked
+        about = f" Asked: {asked}." if asked else ""
+        super().__init__(
+            f"Internal error, so no number is given: {reason}.{about} Please report this line."
+        )
+
+
+@contextmanager
+def answering(subject: object, question: Mapping[str, object]) -> Iterator[None]:
+    """Whatever fails inside, unless raised on purpose, is an InternalError that says what was asked."""
+    try:
+        yield
+    except InternalError as error:
+        if error.asked:
+            raise
+        raise InternalError(error.reason, _asked(subject, question)) from error
+    except (ShuffleDPError, MemoryError):
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise InternalError(reason, _asked(subject, question)) from error
+
+
+def _asked(subject: object, question: Mapping[str, object]) -> str:
+    """To the last digit, so that it can be asked again."""
+    return f"{subject!r}, " + ", ".join(f"{name}={value!r}" for name, value in question.items())

@@ -9,6 +9,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import StrEnum
 from typing import Any
 
+from shuffledp.errors import InternalError
+
 
 class Status(StrEnum):
     """How far a number can be trusted, strongest first."""
@@ -91,8 +93,9 @@ class Interval:
 
     def __post_init__(self) -> None:
         if not self.lower_end.value <= self.upper_end.value:
-            raise ArithmeticError(
-                f"empty interval for {self.quantity}: {self.lower_end} above {self.upper_end}"
+            raise InternalError(
+                f"empty interval for {self.quantity}: {self.lower!r} ({self.lower_end.theorem})"
+                f" above {self.upper!r} ({self.upper_end.theorem})"
             )
 
     @property

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from shuffledp import LDP
 from shuffledp.bounds import get_bound
-from shuffledp.curves import RenyiCurve
+from shuffledp.curves import PureEnd, RenyiCurve
 from shuffledp.curves.convert import renyi_from_profile, tradeoff_from_profile
 from shuffledp.curves.renyi import rdp_delta, rdp_epsilon
 from tests.oracles import clones
@@ -29,7 +29,7 @@ def test_tradeoff_encloses_the_exact_knots(eps0: float, n: int) -> None:
     some = [alpha for alpha, _ in points[:: max(1, len(points) // 25)]]
     for alpha in (*some, 0.0, 1e-9, 0.013, 0.5, 0.97, 1.0):
         exact = interpolate(points, alpha)
-        found = tradeoff_from_profile(curve.forward, curve.forward, alpha, eps0)
+        found = tradeoff_from_profile(curve.forward, curve.forward, alpha, PureEnd(eps0))
         assert found.lower <= exact + 1e-14
         assert found.upper >= exact - 1e-14
         assert found.lower == pytest.approx(exact, abs=2e-6)
@@ -51,7 +51,7 @@ def test_tradeoff_never_promises_too_much(eps0: float, n: int, alpha: float) -> 
 @given(st.floats(-2.0, 1.0).map(lambda x: 10.0**x), st.integers(1, 40), st.floats(1.01, 40.0))
 def test_renyi_from_profile_is_above_the_exact(eps0: float, n: int, order: float) -> None:
     curve = get_bound("stronger-clones").curve(LDP(eps0), n)
-    found = renyi_from_profile(curve.forward, curve.forward, order, eps0)
+    found = renyi_from_profile(curve.forward, curve.forward, order, PureEnd(eps0))
     exact = clones.renyi(eps0, n, order, clones.stronger(eps0))
     assert at_least(found, exact) or found == eps0
     assert off(found, exact) < 0.1

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from shuffledp import KRR, LDP, BinaryRR, CheckIn, Laplace, Repeated, Shuffled
 from shuffledp.bounds import get_bound
-from shuffledp.curves import ProfileCurve
+from shuffledp.curves import ProfileCurve, PureEnd
 from shuffledp.curves.convert import tradeoff_from_profile
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction
@@ -64,7 +64,7 @@ def test_sketches_are_on_the_sound_side_of_the_exact_pair(
     exact = curve.enclose(share * eps0, FINE)
     reverse = curve.reverse or curve.forward
     sides = [
-        tradeoff_from_profile(first, second, alpha, eps0)
+        tradeoff_from_profile(first, second, alpha, PureEnd(eps0))
         for first, second in ((curve.forward, reverse), (reverse, curve.forward))
     ]
     if curve.direction is Direction.UPPER:

@@ -12,7 +12,7 @@ from functools import cache
 
 from shuffledp.bounds.clones import Weight, pair_curve, standard_weight, stronger_weight
 from shuffledp.bounds.theorem import Theorem, bound
-from shuffledp.curves import Curve, ProfileCurve
+from shuffledp.curves import NEVER, Curve, ProfileCurve
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import QUICK, SEARCH, Enclosure
@@ -21,19 +21,25 @@ from shuffledp.randomizers import LDP
 
 
 def _with_failure(
-    theorem: str, randomizer: LDP, n: int, weight: Weight, failure: Callable[[float], float]
+    theorem: str, randomizer: LDP, n: int, weight: Weight, log_failure: Callable[[float], float]
 ) -> Curve:
-    """delta(eps) of the pure pair plus (1 + e) failure(E), never rising; delta0 from eps0 on."""
+    """delta(eps) of the pure pair plus delta0 (1 + e) failure(E), never rising; delta0 from eps0 on.
+
+    ``log_failure`` is ln of e failure(E) as a function of epsilon: either factor alone may overflow.
+    """
     if not randomizer.delta0:
         raise RegimeError(theorem, "an approximate randomizer (delta0 > 0)", "delta0 = 0")
     pure = pair_curve(LDP(randomizer.eps0), n, weight)
-    moved = randomizer.delta0 * failure(randomizer.eps0) * (1.0 + 1e-12)
+    log_delta0 = math.log(randomizer.delta0) + 1e-12
+
+    def log_extra(epsilon: float) -> float:
+        return log_failure(epsilon) + math.log1p(math.exp(-epsilon)) + log_delta0
 
     def total(epsilon: float, width: float) -> Enclosure:
         return plus(pure.enclose(epsilon, width), epsilon)
 
     def plus(value: Enclosure, epsilon: float) -> Enclosure:
-        extra = (1.0 + math.exp(epsilon)) * moved
+        extra = math.exp(min(log_extra(epsilon), 0.0))
         return Enclosure(min(value.lower + extra, 1.0), min(value.upper + extra, 1.0))
 
     @cache
@@ -48,12 +54,12 @@ def _with_failure(
             return Enclosure(0.0, min(randomizer.delta0, total(lowest(), width).upper))
         value = pure.enclose(epsilon, width)
         # convex in e and 0 at E, so it falls at least as fast as straight to there
-        if moved * (math.exp(min(eps0, 700.0)) - math.exp(epsilon)) < value.lower:
+        if -math.expm1(epsilon - eps0) * math.exp(min(log_extra(eps0), 0.0)) < value.lower:
             return plus(value, epsilon)
         return total(min(epsilon, lowest()), width)
 
     return FloorCurve(
-        profile, math.inf, guess=pure.guess, lowest=lowest, randomizer=randomizer, theorem=theorem
+        profile, NEVER, guess=pure.guess, lowest=lowest, randomizer=randomizer, theorem=theorem
     )
 
 
@@ -109,11 +115,13 @@ class FloorCurve(ProfileCurve):
 def stronger_approximate(randomizer: LDP, n: int) -> Curve:
     """The stronger pair for approximate randomizers."""
 
-    def failure(eps0: float) -> float:
-        decay = math.exp(-eps0)
-        return 2.0 * (n - 1.0) * decay * (1.0 + 2.0 * decay) / (1.0 + decay) + decay / (1.0 + decay)
+    decay = math.exp(-randomizer.eps0)
+    users = math.log((2.0 * (n - 1.0) * (1.0 + 2.0 * decay) + 1.0) / (1.0 + decay))
 
-    return _with_failure("stronger-clones-approximate", randomizer, n, stronger_weight, failure)
+    def log_failure(epsilon: float) -> float:
+        return (epsilon - randomizer.eps0) + users
+
+    return _with_failure("stronger-clones-approximate", randomizer, n, stronger_weight, log_failure)
 
 
 @bound(
@@ -134,5 +142,5 @@ def feldman_approximate(randomizer: LDP, n: int) -> Curve:
         randomizer,
         n,
         standard_weight,
-        lambda eps0: (1.0 + 0.5 * math.exp(-eps0)) * n,
+        lambda epsilon: epsilon + math.log((1.0 + 0.5 * math.exp(-randomizer.eps0)) * n),
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from shuffledp.bounds.theorem import Refutation, Theorem, bound
-from shuffledp.curves import Curve, GDPCurve, ProfileCurve
+from shuffledp.curves import Curve, GDPCurve, ProfileCurve, PureEnd
 from shuffledp.curves.gdp import gaussian_start
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
@@ -71,7 +71,7 @@ def response_curve(eps0: float) -> ProfileCurve:
             log_moment = (order - 1.0) * eps0 + math.log1p(high) - math.log1p(low)
         return min(log_moment / (order - 1.0) * (1.0 + 1e-12 + 8.0 * U / (order - 1.0)), eps0)
 
-    return ProfileCurve(profile, top=eps0, exact_renyi=renyi)
+    return ProfileCurve(profile, PureEnd(eps0), exact_renyi=renyi)
 
 
 def pair_curve(randomizer: LDP, n: int, weight: Weight) -> ProfileCurve:
@@ -96,7 +96,7 @@ def _pair(eps0: float, n: int, weight: Weight) -> ProfileCurve:
 
     return ProfileCurve(
         profile,
-        top=eps0,
+        end=PureEnd(eps0),
         many=lambda epsilons: delta_many([sums(epsilon) for epsilon in epsilons]),
         exact_renyi=lambda order: pair_renyi(eps0, n, weight, order).upper,
         guess=gaussian_guess(eps0, n, p),
@@ -218,7 +218,7 @@ def wang_2023(randomizer: LDP, n: int) -> Curve:
         log_scale = epsilon + math.log(2.0 * total)
         return TwoSided(n, p, q, log_scale, slope, decay * q / total).delta(width)
 
-    return ProfileCurve(profile, top=eps0, guess=gaussian_guess(eps0, n, p))
+    return ProfileCurve(profile, PureEnd(eps0), guess=gaussian_guess(eps0, n, p))
 
 
 @bound(

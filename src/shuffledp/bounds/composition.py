@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import compress
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from shuffledp.bounds.candidates import candidates
 from shuffledp.bounds.laws import WorstDataset
 from shuffledp.bounds.shuffle_gaussian import is_gaussian
 from shuffledp.bounds.theorem import Bound, Refutation, Subject, Theorem, bound, get_bound
-from shuffledp.curves import Curve, GDPCurve, ProfileCurve, RenyiCurve
+from shuffledp.curves import NEVER, Curve, GDPCurve, ProfileCurve, PureEnd, RenyiCurve, SearchLimit
 from shuffledp.curves.gdp import gaussian_start
 from shuffledp.curves.losses import Ends, Samples, stated_losses
 from shuffledp.errors import ConversionError, RegimeError
@@ -33,6 +34,8 @@ _SHARES = (0.1, 0.5, 0.9)
 """Shares of delta given to the rounds' own deltas by strong composition."""
 _DEEPEST, _REVEALING, _LEAST_LEAK = 1e-30, 1e-22, 1e-14
 """Deltas at which grids end: of a pure round, of another (the rest is revealing), of a leak."""
+_LARGEST_LOSS = 600.0
+"""Beyond, the second masses of losses underflow."""
 _NOTHING = Losses(np.zeros(0), np.zeros(0), 0.0)
 
 
@@ -75,14 +78,14 @@ class _Composed(ProfileCurve):
 def composed_upper(rounds: Sequence[AnyRound]) -> ProfileCurve:
     """Upper bounds for all rounds together."""
     losses = [(_upper_losses(_one(r)), r.count) for r in rounds]
-    top = pure_budget(rounds)
+    end = PureEnd(pure_budget(rounds))
     return _Composed(
         _profile(losses),
-        top=top,
+        end=end,
         guess=_guess(losses),
         exact_renyi=lambda order: sum(r.count * _renyi(_one(r), order) for r in rounds),
-        converted=composed_renyi(rounds) if math.isfinite(top) else None,
-        far=max(200.0, 1.01 * sum(k * float(x.values.max(initial=0.0)) for x, k in losses)),
+        converted=composed_renyi(rounds) if end.reached else None,
+        limit=SearchLimit(max(200.0, 1.01 * _largest(losses))),
     )
 
 
@@ -97,7 +100,7 @@ def composed_lower(rounds: Sequence[AnyRound]) -> ProfileCurve:
 
     return ProfileCurve(
         _profile(forward, upper=False),
-        top=pure_budget(rounds),
+        end=PureEnd(pure_budget(rounds)),
         direction=Direction.LOWER,
         reverse=_profile(reverse, upper=False),
         guess=_guess(forward),
@@ -112,7 +115,7 @@ def composed_renyi(rounds: Sequence[AnyRound]) -> RenyiCurve:
     def divergence(order: float) -> float:
         return sum(count * _quick_renyi(r, order) for r, count in ones)
 
-    return RenyiCurve(divergence, top=pure_budget(rounds))
+    return RenyiCurve(divergence, PureEnd(pure_budget(rounds)))
 
 
 def _quick_renyi(r: AnyRound, order: float) -> float:
@@ -150,8 +153,10 @@ class StrongComposition(Curve):
         losses = [(stated_losses(r.epsilon, r.delta), r.count) for r in stated]
         if revealing(losses) >= delta:
             return math.inf
-        top = math.fsum(r.count * r.epsilon for r in stated)
-        return ProfileCurve(_profile(losses), top=top, guess=_guess(losses)).epsilon(delta)
+        # there only what reveals is left, and that is below delta
+        limit = SearchLimit(_largest(losses))
+        curve = ProfileCurve(_profile(losses), NEVER, limit=limit, guess=_guess(losses))
+        return curve.epsilon(delta)
 
 
 def composed_gdp(rounds: Sequence[AnyRound]) -> GDPCurve:
@@ -184,11 +189,20 @@ def pure_budget(rounds: Sequence[AnyRound]) -> float:
     ) * (1.0 + 1e-15)
 
 
+def _largest(losses: list[tuple[Losses, int]]) -> float:
+    """The largest loss all rounds can have together."""
+    return sum(count * float(x.values.max(initial=0.0)) for x, count in losses)
+
+
 def _profile(
     losses: list[tuple[Losses, int]], upper: bool = True
 ) -> Callable[[float, float], Enclosure]:
     """Rare large losses are set aside first, as far as that cannot be seen in the result."""
-    count, limit = sum(k for _, k in losses), GDPCurve(_deviation(losses))
+    huge = [_largest([(x, 1)]) > _LARGEST_LOSS for x, _ in losses]
+    if any(huge):
+        ordinary = [not each for each in huge]
+        return _shifted(list(compress(losses, huge)), list(compress(losses, ordinary)))
+    count, limit = sum(k for _, k in losses) or 1, GDPCurve(_deviation(losses))
     listed = enumerable(losses)
     # masses were rounded up: what one round reveals counts times the first masses of the others
     excess = sum(k * max(x.log_first_mass, 0.0) for x, k in losses) if upper else 0.0
@@ -206,9 +220,25 @@ def _profile(
     return profile
 
 
+def _shifted(
+    huge: list[tuple[Losses, int]], others: list[tuple[Losses, int]]
+) -> Callable[[float, float], Enclosure]:
+    """Upper ends where some losses have no masses in doubles: those count with the largest, always."""
+    shift = _largest(huge) * (1.0 + 1e-15)
+    known = [(Losses(x.values[:0], x.masses[:0], x.revealing), k) for x, k in huge if x.revealing]
+    rest = _profile(others + known)
+
+    def profile(epsilon: float, width: float) -> Enclosure:
+        value = rest(epsilon - shift, width).upper if epsilon >= shift else 1.0
+        return Enclosure(value, value)
+
+    return profile
+
+
 def _deviation(losses: list[tuple[Losses, int]]) -> float:
     """Standard deviation of all losses together, as a limiting Gaussian has it."""
-    return math.sqrt(sum(count * float(x.masses @ x.values**2) for x, count in losses))
+    with np.errstate(over="ignore"):
+        return math.sqrt(sum(count * float(x.masses @ x.values**2) for x, count in losses))
 
 
 def _width(width: float) -> float:
@@ -298,8 +328,8 @@ def _upper_losses(r: AnyRound) -> Losses:
         ends = np.zeros(len(epsilons)), np.minimum(upper, 1.0)
         return ends, ends
 
-    pure = r.randomizer.pure
-    return Samples.take(profiles, pure, _DEEPEST if math.isfinite(pure) else _REVEALING).above()
+    pure = PureEnd(r.randomizer.pure)
+    return Samples.take(profiles, pure, _DEEPEST if pure.reached else _REVEALING).above()
 
 
 @lru_cache(maxsize=256)
@@ -323,7 +353,7 @@ def _lower_losses(r: AnyRound) -> tuple[Losses, Losses]:
     unit = 2.5 * max(float(side[0][0]) for curve in curves for side in curve.sampled([0.0]))
     worst = max(curves, key=lambda curve: _spread(curve, unit)) if len(curves) > 1 else curves[0]
     every = 2 if is_gaussian(r.randomizer) else 1
-    samples = Samples.take(worst.sampled, worst.top, _LEAST_LEAK, every)
+    samples = Samples.take(worst.sampled, worst.end, _LEAST_LEAK, every)
     return samples.below(), samples.swapped().below()
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from shuffledp.bounds.clones import gaussian_guess
 from shuffledp.bounds.theorem import Theorem, bound
-from shuffledp.curves import Curve, ProfileCurve
+from shuffledp.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.errors import ConversionError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binary import binary_delta, binary_renyi_lower
@@ -59,7 +59,7 @@ def dataset_2rr(randomizer: LDP, n: int) -> Curve:
 
     return ProfileCurve(
         leaves,
-        top=eps0,
+        end=PureEnd(eps0),
         direction=Direction.LOWER,
         reverse=joins,
         exact_renyi=renyi,
@@ -106,7 +106,7 @@ def dataset_3rr(randomizer: LDP, n: int) -> Curve:
     )
     return ProfileCurve(
         lambda epsilon, width: sums(epsilon).delta(width),
-        top=eps0,
+        end=PureEnd(eps0),
         many=lambda epsilons: delta_many([sums(epsilon) for epsilon in epsilons]),
         direction=Direction.LOWER,
         exact_renyi=lambda order: moments.divergence(order).lower,

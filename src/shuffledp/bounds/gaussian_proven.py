@@ -17,7 +17,7 @@ from shuffledp.bounds.approximate import stronger_approximate
 from shuffledp.bounds.clones import gaussian_guess, stronger_weight
 from shuffledp.bounds.shuffle_gaussian import GaussianPair, gaussian_pair
 from shuffledp.bounds.theorem import Subject, Theorem, bound
-from shuffledp.curves import Curve, GDPCurve, ProfileCurve
+from shuffledp.curves import NEVER, Curve, GDPCurve, ProfileCurve
 from shuffledp.curves.convert import Profile
 from shuffledp.curves.gdp import gaussian_delta, gaussian_start
 from shuffledp.errors import RegimeError
@@ -192,4 +192,4 @@ def gaussian_approximate(randomizer: Randomizer, n: int) -> Curve:
     pair = gaussian_pair("gaussian-approximate", randomizer, n)
     if pair.rounds > 1 or pair.drawn is not None:
         raise RegimeError("gaussian-approximate", "one round, nobody drawn", str(randomizer))
-    return ProfileCurve(_approximate_profile(pair), top=math.inf, guess=_approximate_guess(pair))
+    return ProfileCurve(_approximate_profile(pair), NEVER, guess=_approximate_guess(pair))

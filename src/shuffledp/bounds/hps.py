@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from shuffledp.bounds.published import _hoeffding
 from shuffledp.bounds.theorem import Refutation, Subject, Theorem, bound
-from shuffledp.curves import Curve, GDPCurve, ProfileCurve
+from shuffledp.curves import Curve, GDPCurve, ProfileCurve, PureEnd
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import Array, half_excess
@@ -229,7 +229,7 @@ def lzx_clones(eps: Array, counts: NDArray[np.int64]) -> Clones:
     )
 
 
-def clones_curve(delta: Callable[[float], float], top: float) -> ProfileCurve:
+def clones_curve(delta: Callable[[float], float], end: PureEnd) -> ProfileCurve:
     """A published profile as a curve."""
     cached = lru_cache(maxsize=512)(delta)
 
@@ -237,7 +237,7 @@ def clones_curve(delta: Callable[[float], float], top: float) -> ProfileCurve:
         value = min(max(cached(epsilon), 0.0), 1.0)
         return Enclosure(value, value)
 
-    return ProfileCurve(profile, top=top)
+    return ProfileCurve(profile, end)
 
 
 @bound(
@@ -265,7 +265,7 @@ def hps(randomizer: Randomizer, n: int) -> Curve:
     if not isinstance(randomizer, Laplace):
         raise RegimeError("hps-2024", "Laplace noise", str(randomizer))
     clones = laplace_hps(np.array([randomizer.eps0]), np.array([n]))
-    return clones_curve(clones.delta, randomizer.eps0)
+    return clones_curve(clones.delta, PureEnd(randomizer.eps0))
 
 
 @bound(
@@ -309,4 +309,4 @@ def lzx(randomizer: LDP, n: int) -> Curve:
     if randomizer.delta0:
         raise RegimeError("lzx-2023", "a pure randomizer", f"delta0 = {randomizer.delta0:g}")
     clones = lzx_clones(np.array([randomizer.eps0]), np.array([n]))
-    return clones_curve(clones.pair_delta, randomizer.eps0)
+    return clones_curve(clones.pair_delta, PureEnd(randomizer.eps0))

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from shuffledp.bounds.theorem import Refutation, Subject, Theorem, bound
-from shuffledp.curves import Curve, ProfileCurve
+from shuffledp.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.curves.gdp import gaussian_start
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
@@ -49,7 +49,7 @@ def blanket_curve(randomizer: Randomizer, n: int) -> ProfileCurve:
         value = delta(epsilon, max(_engine_width(width), randomizer.resolution))
         return Enclosure(value, value)
 
-    return ProfileCurve(profile, top=randomizer.eps0, guess=_guess(scenes[0].outcomes, n))
+    return ProfileCurve(profile, PureEnd(randomizer.eps0), guess=_guess(scenes[0].outcomes, n))
 
 
 def _guess(outcomes: Outcomes, n: int) -> Guess:
@@ -66,13 +66,13 @@ def _both_ways(scene: Scene) -> list[Outcomes]:
     return [scene.outcomes, scene.outcomes.swapped()]
 
 
-def dataset_curve(scene: Scene, n: int, top: float) -> ProfileCurve:
+def dataset_curve(scene: Scene, n: int, end: PureEnd) -> ProfileCurve:
     """Exact curve of one data set."""
 
     @lru_cache(maxsize=256)
     def profile(epsilon: float, width: float, forward: bool) -> Enclosure:
         outcomes = scene.outcomes if forward else scene.outcomes.swapped()
-        if epsilon >= top:
+        if end.vanished(epsilon):
             return Enclosure(0.0, 0.0)
         lower = outcomes.delta_lower(n, epsilon, _engine_width(width))
         if width in (SEARCH, QUICK):  # searches for a lower bound need no more
@@ -81,7 +81,7 @@ def dataset_curve(scene: Scene, n: int, top: float) -> ProfileCurve:
 
     return ProfileCurve(
         lambda epsilon, width: profile(epsilon, width, True),
-        top=top,
+        end=end,
         direction=Direction.LOWER,
         guess=_guess(scene.outcomes, n),
         reverse=None if scene.symmetric else lambda epsilon, width: profile(epsilon, width, False),
@@ -119,7 +119,7 @@ class WorstDataset(Curve):
         def likely(curve: ProfileCurve) -> tuple[float, float]:
             if (start := curve.start(delta)) is not None:
                 return start.x, 0.0
-            middle = 0.5 * min(curve.top, curve.far)  # where a search without a start begins
+            middle = 0.5 * curve.searched.epsilon  # where a search without a start begins
             return middle, curve.enclose(middle, QUICK).lower
 
         best = 0.0
@@ -175,7 +175,7 @@ def blanket(randomizer: Randomizer, n: int) -> Curve:
 def dataset(randomizer: Randomizer, n: int) -> Curve:
     """Best of the randomizer's usual data sets."""
     scenes = randomizer.datasets()
-    return WorstDataset([dataset_curve(scene, n, randomizer.eps0) for scene in scenes])
+    return WorstDataset([dataset_curve(scene, n, PureEnd(randomizer.eps0)) for scene in scenes])
 
 
 def _ratios(theorem: str, randomizer: Randomizer) -> tuple[float, float]:
@@ -195,7 +195,7 @@ def _law_curve(eps0: float, n: int, law: LawAt) -> ProfileCurve:
         values, weights = law(math.exp(epsilon))
         return mean_positive_part(Law(values, weights, 1e-14), n, width=_engine_width(width))
 
-    return ProfileCurve(profile, top=eps0)
+    return ProfileCurve(profile, PureEnd(eps0))
 
 
 @bound(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shuffledp.bounds.laws import blanket_curve, dataset
 from shuffledp.bounds.theorem import Subject, Theorem, bound
-from shuffledp.curves import Curve, ProfileCurve
+from shuffledp.curves import Curve, ProfileCurve, PureEnd, SearchLimit
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.enclosure import QUICK, Enclosure
@@ -26,10 +26,11 @@ from shuffledp.randomizers.outcomes import Outcomes
 _WIDTH, _QUICK_WIDTH = 1e-3, 1e-2
 _LEVELS = 24
 _HEAVY = 8.0
-_FAR = 60.0
+_LIMIT = SearchLimit(600.0)
+"""As far as exponentials are formed."""
 
 
-def personal_curve(scenes: list[Scene], stand: Stand, top: float) -> ProfileCurve:
+def personal_curve(scenes: list[Scene], stand: Stand, end: PureEnd) -> ProfileCurve:
     """The upper bound for a victim with these scenes among a crowd with this stand-in."""
     share = stand.p if stand.trials else 1.0
     cases = []
@@ -39,14 +40,12 @@ def personal_curve(scenes: list[Scene], stand: Stand, top: float) -> ProfileCurv
 
     @lru_cache(maxsize=256)
     def profile(epsilon: float, width: float) -> Enclosure:
-        if epsilon >= top:
-            return Enclosure(0.0, 0.0)
         engine = _QUICK_WIDTH if width >= QUICK else _WIDTH
         value = max(case.delta_upper(stand.trials + 1, epsilon, engine) for case in cases)
         value = min(value * stand.factor * (1.0 + 1e-12) + stand.extra, 1.0)
         return Enclosure(value, value)
 
-    return ProfileCurve(profile, top=min(top, _FAR))
+    return ProfileCurve(profile, end, limit=_LIMIT)
 
 
 def epsilon_upper(curve: ProfileCurve, delta: float, guess: float) -> float:
@@ -55,7 +54,7 @@ def epsilon_upper(curve: ProfileCurve, delta: float, guess: float) -> float:
     What the search leaves over is at most 3e-3 in delta; without success the slow search answers.
     """
     goal = math.log(delta)
-    x, slope = min(guess, 0.9 * curve.top), -16.0  # slope: of ln delta over ln epsilon
+    x, slope = min(guess, 0.9 * curve.searched.epsilon), -16.0  # slope: of ln delta over ln epsilon
     previous: tuple[float, float] | None = None
     for _ in range(10):
         value = curve.delta(x)
@@ -67,7 +66,7 @@ def epsilon_upper(curve: ProfileCurve, delta: float, guess: float) -> float:
             slope = min(max(found, -200.0), -2.0)
         previous = (x, y)
         x = x * math.exp(min(max(-(y + 1.5e-3) / slope, -0.7), 0.7))
-        if not 0.0 < x < curve.top:
+        if not 0.0 < x < curve.searched.epsilon:
             break
     return curve.epsilon(delta)
 
@@ -87,6 +86,8 @@ def score_test(
     the sum of all scores is a function of the shuffled reports, its law is known, and the
     divergence of that law is at most delta.
     """
+    if epsilon > _LIMIT.epsilon:
+        return 0.0
     e = math.exp(epsilon)
     n = int(counts.sum())
     if n == 0:
@@ -96,11 +97,11 @@ def score_test(
         value = np.where(pooled > 0.0, (first - e * second) / pooled, 0.0)
     value = np.clip(value, -1e100, 1e100)
     most = _HEAVY * (1.0 + e) * math.sqrt(n)  # a report beyond decides nearly alone
-    found = _scored(value, pooled, first, second, others, counts, e)
+    found = _scored(value, pooled, first, second, others, counts, epsilon)
     if float(np.abs(value).max()) <= most:
         return found
     cut = np.clip(value, -most, most)
-    return max(found, _scored(cut, pooled, first, second, others, counts, e))
+    return max(found, _scored(cut, pooled, first, second, others, counts, epsilon))
 
 
 def _scored(
@@ -110,7 +111,7 @@ def _scored(
     second: Array,
     others: Array,
     counts: NDArray[np.int64],
-    e: float,
+    epsilon: float,
 ) -> float:
     """The test whose scores are these values, rounded to a few levels."""
     n = int(counts.sum())
@@ -129,7 +130,7 @@ def _scored(
     merge[np.arange(score.size), score] = 1.0
     rows, a, b = others @ merge, first @ merge, second @ merge
     theta = _tilt(pooled @ merge, -zero / step * (n + 1) / n)
-    return statistic_delta(sum_law(rows, counts, theta), a, b, e)
+    return statistic_delta(sum_law(rows, counts, theta), a, b, epsilon)
 
 
 def _tilt(row: Array, target: float) -> float:
@@ -147,8 +148,11 @@ def _tilt(row: Array, target: float) -> float:
     return low
 
 
-def statistic_delta(law: SumLaw, a: Array, b: Array, e: float) -> float:
+def statistic_delta(law: SumLaw, a: Array, b: Array, epsilon: float) -> float:
     """sum_t (P_t - e Q_t)+ for the others' sum plus the victim's score, rounded down."""
+    if epsilon > _LIMIT.epsilon:
+        return 0.0
+    e = math.exp(epsilon)
     exponent = law.log_scale - law.theta * (law.start + np.arange(law.values.size))
     peak = float(np.max(exponent + np.log(np.maximum(law.values, 1e-300))))
     with np.errstate(under="ignore", over="ignore"):

@@ -13,7 +13,7 @@ import numpy as np
 
 from shuffledp.bounds.clones import need_pure, response_curve, stronger_weight
 from shuffledp.bounds.theorem import Theorem, bound
-from shuffledp.curves import ClosedFormCurve, Curve, ProfileCurve, RenyiCurve
+from shuffledp.curves import ClosedFormCurve, Curve, ProfileCurve, PureEnd, RenyiCurve
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import Array, U
@@ -86,7 +86,7 @@ def erlingsson_rdp(randomizer: LDP, n: int) -> Curve:
     need_pure("erlingsson-2019-rdp", randomizer)
     eps0 = randomizer.eps0
     step = 2.0 * math.exp(2.0 * min(eps0, 300.0)) * math.expm1(min(eps0, 300.0)) / n
-    return RenyiCurve(lambda order: 0.5 * n * order * step * step, eps0)
+    return RenyiCurve(lambda order: 0.5 * n * order * step * step, PureEnd(eps0))
 
 
 @bound(
@@ -201,7 +201,7 @@ def _hoeffding(eps0: float, n: int, gamma: float, spread_over_sum: float) -> Pro
         value = min(math.exp(min(log_delta, 0.0)) * (1.0 + 1e-9), 1.0)
         return Enclosure(value, value)
 
-    return ProfileCurve(profile, top=eps0)
+    return ProfileCurve(profile, PureEnd(eps0))
 
 
 def _bennett(
@@ -232,7 +232,7 @@ def _bennett(
         value = min(b / math.log1p(u) * averaged / (gamma * n) * (1.0 + 1e-9) + 1e-300, 1.0)
         return Enclosure(value, value)
 
-    return ProfileCurve(profile, top=eps0)
+    return ProfileCurve(profile, PureEnd(eps0))
 
 
 def _capped_exp(eps0: float) -> float:
@@ -381,7 +381,7 @@ def girgis_full(randomizer: LDP, n: int) -> Curve:
         rounding = 4.0 * U * order * (1.0 + abs(log_range))
         return (log_moment + rounding) / (order - 1.0) * _ROUND_UP
 
-    return RenyiCurve(divergence, eps0, integer_orders=True)
+    return RenyiCurve(divergence, PureEnd(eps0), integer_orders=True)
 
 
 @bound(
@@ -406,4 +406,4 @@ def girgis_simple(randomizer: LDP, n: int) -> Curve:
         log_moment = _log_add(order * order * spread, _girgis_rest(eps0, n, order))
         return log_moment / (order - 1.0) * _ROUND_UP
 
-    return RenyiCurve(divergence, eps0, integer_orders=True)
+    return RenyiCurve(divergence, PureEnd(eps0), integer_orders=True)

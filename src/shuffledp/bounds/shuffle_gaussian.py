@@ -15,7 +15,7 @@ import numpy as np
 
 from shuffledp.bounds.laws import dataset_curve
 from shuffledp.bounds.theorem import Subject, Theorem, bound
-from shuffledp.curves import Curve, OrderTable, ProfileCurve
+from shuffledp.curves import NEVER, Curve, OrderTable, ProfileCurve, SearchLimit
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.binomial import Array, U
@@ -29,6 +29,8 @@ from shuffledp.randomizers.outcomes import Outcomes
 MOST_ORDERS = 8192
 """Conversions to (epsilon, delta) try integer orders up to this."""
 _MOST_ORDER = 20_000
+_STEEPEST = 690.0
+"""Largest epsilon whose exponential is formed."""
 _QUADRATURE_ERROR = 5e-10
 """Relative error granted to quadratures over the Laplace transform: measured below 1e-12, not proven."""
 
@@ -207,10 +209,12 @@ def shuffle_gaussian(randomizer: Randomizer, n: int) -> Curve:
 def pair_profile(pair: GaussianPair) -> ProfileCurve:
     """delta(eps) of one round, both directions, certified."""
     root = math.sqrt(pair.h)
-    top = min(0.5 * pair.h + 38.0 * root + 1.0, 690.0)
+    furthest = SearchLimit(min(0.5 * pair.h + 38.0 * root + 1.0, _STEEPEST))
     scene = Scene("at a distance or among the others", "all at one value", pair.outcomes())
     curve = replace(
-        dataset_curve(scene, pair.reports, top), exact_renyi=lambda order: pair.renyi(order).lower
+        dataset_curve(scene, pair.reports, NEVER),
+        limit=furthest,
+        exact_renyi=lambda order: pair.renyi(order).lower,
     )
     return _sharpened(curve, pair.ratio) if reachable(pair.ratio) else curve
 
@@ -221,13 +225,25 @@ def _sharpened(curve: ProfileCurve, ratio: LognormalMean) -> ProfileCurve:
     engine, engine_reverse = curve.forward, curve.reverse
 
     def forward(epsilon: float, width: float) -> Enclosure:
-        return engine(epsilon, width).narrowed(call(ratio, math.exp(epsilon)))
+        found = engine(epsilon, width)
+        return found if epsilon > _STEEPEST else _closer(found, call(ratio, math.exp(epsilon)))
 
     def reverse(epsilon: float, width: float) -> Enclosure:
-        found, e = put(ratio, math.exp(-epsilon)), math.exp(epsilon)
-        return engine_reverse(epsilon, width).narrowed(Enclosure(e * found.lower, e * found.upper))
+        found = engine_reverse(epsilon, width)
+        if epsilon > _STEEPEST:
+            return found
+        share, e = put(ratio, math.exp(-epsilon)), math.exp(epsilon)
+        return _closer(found, Enclosure(e * share.lower, e * share.upper))
 
     return replace(curve, forward=forward, reverse=reverse)
+
+
+def _closer(engine: Enclosure, quadrature: Enclosure) -> Enclosure:
+    """Of a search the engine answers with a lower bound alone, as both ends."""
+    if engine.lower == engine.upper:
+        lower = max(engine.lower, quadrature.lower)
+        return Enclosure(lower, lower)
+    return engine.narrowed(quadrature)
 
 
 @bound(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from shuffledp.bounds.candidates import candidates
 from shuffledp.bounds.laws import WorstDataset, dataset_curve
 from shuffledp.bounds.theorem import Subject, Theorem, bound
-from shuffledp.curves import Curve, ProfileCurve
+from shuffledp.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import Enclosure
@@ -56,7 +56,7 @@ def subsampled(randomizer: Randomizer, n: int) -> Curve:
 
     eps0 = inner.pure
     top = math.log1p(q * math.expm1(eps0)) * (1.0 + 1e-14) if eps0 < 600.0 else eps0
-    return ProfileCurve(profile, top=top)
+    return ProfileCurve(profile, PureEnd(top))
 
 
 def _curve(make: object, inner: Randomizer, m: int) -> Curve | None:
@@ -84,4 +84,4 @@ def subsampled_dataset(randomizer: Randomizer, n: int) -> Curve:
     """The usual data sets, the victim there only with probability q."""
     inner, m, q = _share("subsampled-dataset", randomizer, n)
     scenes = [replace(s, outcomes=s.outcomes.diluted(q)) for s in inner.datasets()]
-    return WorstDataset([dataset_curve(scene, m, inner.eps0) for scene in scenes])
+    return WorstDataset([dataset_curve(scene, m, PureEnd(inner.eps0)) for scene in scenes])

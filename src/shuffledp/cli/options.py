@@ -136,8 +136,7 @@ def protocol(
 
 def settings(deployment: Shuffled) -> dict[str, Any]:
     """What was asked about, for JSON output."""
-    whole = deployment.randomizer
-    eps0 = (whole.randomizer if isinstance(whole, Repeated) else whole).eps0
+    eps0 = deployment.eps0
     return {
         "n": deployment.n,
         "crowd": deployment.crowd,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from shuffledp.curves.ends import End, PureEnd
 from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
 from shuffledp.numerics.logs import log1p_exp
 from shuffledp.numerics.search import peak
@@ -17,18 +18,23 @@ Profile = Callable[[float, float], Enclosure]
 _STEEPEST = 690.0
 
 
-def tradeoff_from_profile(second: Profile, first: Profile, alpha: float, top: float) -> Enclosure:
+def tradeoff_from_profile(
+    second: Profile, first: Profile, alpha: float, end: End, certain: float = 0.0
+) -> Enclosure:
     """Enclose T(P, Q)(alpha) from second = H(Q||P) and first = H(P||Q), functions of eps.
 
     T(P, Q)(alpha) is the maximum over all t > 0 of g(t) = 1 - H_t(Q||P) - t alpha, which is concave,
     and H_t(Q||P) = 1 - t + t H_{1/t}(P||Q) reaches t < 1. The lower end is attained at an evaluated
-    t; the upper end follows by extending chords. Both profiles vanish at eps >= ``top``, so the
-    maximum lies in exp(-top) <= t <= exp(top).
+    t; the upper end follows by extending chords. If both profiles vanish at a pure end the maximum
+    lies in exp(-end) <= t <= exp(end); otherwise steeper slopes count with 1 - ``certain`` - t alpha,
+    ``certain`` being what is left of H(Q||P) at every slope, and flatter ones with t.
     """
     if alpha >= 1.0:
         return Enclosure(0.0, 0.0)
-    beyond = top > _STEEPEST and alpha < 1e-290  # slopes that overflow are not tried
-    top = min(top, _STEEPEST)
+    top = min(end.epsilon, _STEEPEST)  # slopes that overflow are not tried
+    beyond = 0.0
+    if not isinstance(end, PureEnd) or end.epsilon > _STEEPEST:
+        beyond = max(1.0 - certain - math.exp(top) * alpha, math.exp(-top))
 
     def g(x: float, width: float) -> Enclosure:
         delta = second(x, width) if x >= 0.0 else first(-x, width)
@@ -44,7 +50,7 @@ def tradeoff_from_profile(second: Profile, first: Profile, alpha: float, top: fl
     slack = 1e-15
     return Enclosure(
         min(max(result.lower - slack, 0.0), 1.0 - alpha),
-        1.0 - alpha if beyond else min(max(result.upper + slack, 0.0), 1.0 - alpha),
+        min(max(result.upper + slack, beyond), 1.0 - certain, 1.0 - alpha),
     )
 
 
@@ -90,14 +96,15 @@ def _ceiling(f: Callable[[float], Enclosure], best: float, top: float) -> Enclos
 
 
 def renyi_from_profile(
-    second: Profile, first: Profile, order: float, top: float, lower: bool = False
+    second: Profile, first: Profile, order: float, end: PureEnd, lower: bool = False
 ) -> float:
-    """Upper (or lower) bound of D_order(P||Q) from profiles that vanish at eps >= ``top``.
+    """Upper (or lower) bound of D_order(P||Q) from profiles that vanish from ``end`` on.
 
     exp((L-1) D) = 1 + L(L-1) * integral over t >= 1 of t^(L-2) H_t(P||Q) + t^(-L-1) H_t(Q||P):
     the profiles are convex in t, so the chord between two evaluations lies above them; they fall,
     so the value at the right end of a step lies below.
     """
+    top = end.epsilon
     if top > _STEEPEST and not lower:
         return top
     nodes = _nodes(first, min(top, _STEEPEST))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.curves.ends import PureEnd
 from shuffledp.curves.tradeoff.hull import lower_hull
 from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.composed_losses import Losses
@@ -45,15 +46,15 @@ class Samples:
 
     @classmethod
     def take(
-        cls, profiles: Profiles, top: float, deepest: float = 1e-30, every: int = 1
+        cls, profiles: Profiles, pure: PureEnd, deepest: float = 1e-30, every: int = 1
     ) -> Samples:
-        """Dense where the profile bends, until it falls below ``deepest`` or vanishes at ``top``.
+        """Dense where the profile bends, until it falls below ``deepest`` or vanishes.
 
         ``every`` second point and the like will do where a profile is dear.
         """
         start = profiles([0.0])
         sd = max(2.5 * float(side[1][0]) for side in start)
-        end = min(top, _FAR)
+        top, end = pure.epsilon, min(pure.epsilon, _FAR)
         epsilons, found = [0.0], [start]
         parts = [part[every - 1 :: every] for part in np.split(sd * _UNITS, _PARTS)]
         inside = [[x for x in part.tolist() if x < end * (1.0 - 1e-9)] for part in parts]

@@ -11,12 +11,13 @@ import numpy as np
 
 from shuffledp.curves.base import Curve
 from shuffledp.curves.convert import tradeoff_from_profile
+from shuffledp.curves.ends import SearchLimit
 from shuffledp.curves.renyi import rdp_delta, rdp_epsilon
 from shuffledp.errors import ConversionError
 from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.enclosure import Enclosure
 
-_FAR = 60.0
+_STEEPEST = SearchLimit(60.0)
 _FIRST_TOP = 64
 
 
@@ -69,7 +70,7 @@ class OrderTable(Curve):
             value = self.delta(epsilon)
             return Enclosure(value, value)
 
-        return tradeoff_from_profile(profile, profile, alpha, top=_FAR).lower
+        return tradeoff_from_profile(profile, profile, alpha, _STEEPEST).lower
 
     def _best(
         self, score: Callable[[Array, Array], Array], answer: Callable[[float, float], float]

@@ -11,6 +11,7 @@ import numpy as np
 
 from shuffledp.curves.base import Curve
 from shuffledp.curves.convert import Profile, renyi_from_profile, tradeoff_from_profile
+from shuffledp.curves.ends import End, PureEnd, SearchLimit
 from shuffledp.curves.losses import Samples, tradeoffs
 from shuffledp.errors import ConversionError
 from shuffledp.labels import Direction
@@ -18,38 +19,42 @@ from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.enclosure import COARSE, FINE, QUICK, SEARCH, Enclosure
 from shuffledp.numerics.search import SETTLED, Guess, Start, invert_decreasing
 
+_LIMIT = SearchLimit(200.0)
 _SKETCHED = 1e-6
 """Where delta ends in a picture of a trade-off function."""
 _CLOSE = 1e-2
 """How close to its delta an epsilon must be in a picture."""
-_STEEPEST = 1e3
-"""Stands for an infinite slope: there only what one law alone can produce is left."""
 
 
 @dataclass(frozen=True)
 class ProfileCurve(Curve):
-    """``forward`` encloses H(P||Q), ``reverse`` H(Q||P) where it differs; both vanish from ``top``.
+    """``forward`` encloses H(P||Q), ``reverse`` H(Q||P) where it differs; both vanish from ``end`` on.
 
     ``direction`` says which end of the enclosures to answer with: UPPER for a bound on every pair
     of data sets, LOWER for one concrete pair. ``exact_renyi`` is the pair's own divergence, the
     larger of both directions, where it is known better than through the profile. ``many`` encloses a
-    symmetric profile at many epsilons, coarsely and cheaply.
+    symmetric profile at many epsilons, coarsely and cheaply. Where delta never vanishes searches stop
+    at ``limit``, and say so.
     """
 
     forward: Profile
-    top: float
+    end: PureEnd
     direction: Direction = Direction.UPPER
     reverse: Profile | None = None
     exact_renyi: Callable[[float], float] | None = None
     guess: Guess | None = None
     many: Callable[[list[float]], tuple[Array, Array]] | None = None
-    far: float = 200.0
-    """Where searches end if delta never vanishes."""
+    limit: SearchLimit = _LIMIT
     kind: ClassVar[str] = "profile"
+
+    @property
+    def searched(self) -> End:
+        """How far to look for an epsilon: to where delta vanishes, or as far as anybody looks."""
+        return self.end if self.end.reached else self.limit
 
     def enclose(self, epsilon: float, width: float = FINE) -> Enclosure:
         """The larger of both directions."""
-        if epsilon >= self.top:
+        if self.end.vanished(epsilon):
             return Enclosure(0.0, 0.0)
         value = self.forward(epsilon, width)
         if self.reverse is None:
@@ -83,9 +88,9 @@ class ProfileCurve(Curve):
         return self._end(self.enclose_epsilon(delta, one_sided=True))
 
     def start(self, delta: float) -> Start | None:
-        """Where to look for epsilon(delta), if that is known to be well below the top."""
+        """Where to look for epsilon(delta), if that is known to be well below the end."""
         found = self.guess(delta) if self.guess is not None else None
-        return found if found is not None and found.x < 0.5 * self.top else None
+        return found if found is not None and found.x < 0.5 * self.end.epsilon else None
 
     def enclose_epsilon(
         self, delta: float, width: float = SEARCH, one_sided: bool = False
@@ -94,8 +99,8 @@ class ProfileCurve(Curve):
 
         Only the lower end is sought for LOWER curves and, if ``one_sided``, only the upper one for others.
         """
-        endless, lower = math.isinf(self.top), self.direction is Direction.LOWER
-        end = self.far if endless else self.top
+        endless, lower = not self.end.reached, self.direction is Direction.LOWER
+        end = self.searched.epsilon
         if endless and lower and self.enclose(end, width).lower >= delta:
             return Enclosure(end, math.inf)
         found = invert_decreasing(
@@ -108,33 +113,39 @@ class ProfileCurve(Curve):
             upper_only=one_sided and not lower,
             settled=_CLOSE if width >= QUICK else SETTLED,
         )
-        if endless and found.upper >= end and self.enclose(end, width).upper > delta:
-            raise ConversionError(f"No epsilon up to {self.far:g} reaches delta = {delta:g}.")
+        if endless and not lower and found.upper >= end and self.enclose(end, width).upper > delta:
+            raise ConversionError(f"No epsilon up to {end:g} reaches delta = {delta:g}.")
         return found
 
     def renyi(self, order: float) -> float:
         if self.exact_renyi is not None:
             return self.exact_renyi(order)
-        if not math.isfinite(self.top):
+        if not self.end.reached:
             raise ConversionError("A Rényi divergence needs a pure budget; here eps0 is infinite.")
         reverse, lower = self.reverse or self.forward, self.direction is Direction.LOWER
-        value = renyi_from_profile(reverse, self.forward, order, self.top, lower)
+        value = renyi_from_profile(reverse, self.forward, order, self.end, lower)
         if self.reverse is None:
             return value
-        return max(value, renyi_from_profile(self.forward, reverse, order, self.top, lower))
+        return max(value, renyi_from_profile(self.forward, reverse, order, self.end, lower))
 
     def tradeoff(self, alpha: float) -> float:
-        reverse = self.reverse or self.forward
-        if math.isinf(self.top) and self.direction is Direction.LOWER and alpha < 1e-20:
-            return max(1.0 - alpha - self.enclose(_STEEPEST).lower, 0.0)
-        end = min(self.top, self.far) if math.isinf(self.top) else self.top
-        values = [tradeoff_from_profile(reverse, self.forward, alpha, end)]
+        ways = [(self.reverse or self.forward, self.forward)]
         if self.reverse is not None:
-            values.append(tradeoff_from_profile(self.forward, reverse, alpha, end))
+            ways.append((self.forward, self.reverse))
+        values = [
+            tradeoff_from_profile(second, first, alpha, self.searched, self._certain(second))
+            for second, first in ways
+        ]
         # An upper bound on the loss is a trade-off below the truth, and conversely.
         if self.direction is Direction.UPPER:
             return min(value.lower for value in values)
         return min(value.upper for value in values)
+
+    def _certain(self, profile: Profile) -> float:
+        """What of a data set's delta is left at every epsilon: outcomes of one law only."""
+        if self.end.reached or self.direction is Direction.UPPER:
+            return 0.0
+        return profile(math.inf, FINE).lower
 
     def sketched(self, quantity: str, at: Sequence[float]) -> list[float]:
         if quantity == "epsilon":
@@ -150,7 +161,7 @@ class ProfileCurve(Curve):
 
     def _sketched_tradeoff(self, alphas: Sequence[float]) -> list[float]:
         above = self.direction is Direction.UPPER
-        samples = Samples.take(self.sampled, self.top, _SKETCHED, every=2)
+        samples = Samples.take(self.sampled, self.end, _SKETCHED, every=2)
         sides = [samples] if self.reverse is None else [samples, samples.swapped()]
         values = [
             tradeoffs(

@@ -10,11 +10,12 @@ from typing import ClassVar
 
 from shuffledp.curves.base import Curve
 from shuffledp.curves.convert import tradeoff_from_profile
+from shuffledp.curves.ends import NEVER, End, PureEnd, SearchLimit
 from shuffledp.errors import ConversionError
 from shuffledp.numerics.enclosure import Enclosure
 
-_FAR = 60.0
-"""Slopes beyond exp(60) are not tried when a trade-off function is read off: still a bound."""
+_STEEPEST = SearchLimit(60.0)
+"""Steeper slopes are not tried when a trade-off function is read off: still a bound."""
 
 _ROUNDING = 1e-12
 """What floating point may add to an exponent; always added to the loss."""
@@ -36,11 +37,11 @@ def rdp_delta(order: float, divergence: float, epsilon: float) -> float:
 class RenyiCurve(Curve):
     """Upper bounds ``divergence(order)``; ``integer_orders`` where the theorem says integer >= 2.
 
-    ``top`` is a pure budget that holds besides.
+    ``end`` is a pure budget that holds besides.
     """
 
     divergence: Callable[[float], float]
-    top: float = math.inf
+    end: PureEnd = NEVER
     integer_orders: bool = False
     kind: ClassVar[str] = "Rényi"
 
@@ -50,13 +51,14 @@ class RenyiCurve(Curve):
     def renyi(self, order: float) -> float:
         if self.integer_orders and (order != math.floor(order) or order < 2.0):
             raise ConversionError(f"This Rényi bound holds for integer orders >= 2. Got {order}.")
-        return min(self.divergence(order), self.top)
+        return min(self.divergence(order), self.end.epsilon)
 
     def epsilon(self, delta: float) -> float:
-        return min(self._best(lambda order, value: rdp_epsilon(order, value, delta)), self.top)
+        found = self._best(lambda order, value: rdp_epsilon(order, value, delta))
+        return min(found, self.end.epsilon)
 
     def delta(self, epsilon: float) -> float:
-        if epsilon >= self.top:
+        if self.end.vanished(epsilon):
             return 0.0
         return self._best(lambda order, value: rdp_delta(order, value, epsilon))
 
@@ -65,7 +67,8 @@ class RenyiCurve(Curve):
             value = self.delta(epsilon)
             return Enclosure(value, value)
 
-        return tradeoff_from_profile(profile, profile, alpha, min(self.top, _FAR)).lower
+        steepest: End = self.end if self.end.epsilon <= _STEEPEST.epsilon else _STEEPEST
+        return tradeoff_from_profile(profile, profile, alpha, steepest).lower
 
     def _best(self, answer: Callable[[float, float], float]) -> float:
         """Smallest answer over a grid of orders, refined around the best one."""

@@ -116,8 +116,9 @@ def to_pld(protocol: Shuffled | Rounds | Stated, step: float | None = None) -> A
     deviation = 2.5 * curve.delta(0.0)
     if step is None:
         step = 0.1 * deviation or 1.0
-        if math.isfinite(curve.top) and curve.top > 0.0:  # the pure budget on the lattice
-            step = curve.top * (1.0 + 8.0 * U) / math.ceil(curve.top / step)
+        pure = curve.end.epsilon
+        if curve.end.reached and pure > 0.0:  # the pure budget on the lattice
+            step = pure * (1.0 + 8.0 * U) / math.ceil(pure / step)
     step = checks.positive("step", step)
     multiples, masses, revealing = on_lattice(step, *_sampled(curve, step, deviation))
     pmf = pld_pmf.create_pmf(
@@ -128,8 +129,8 @@ def to_pld(protocol: Shuffled | Rounds | Stated, step: float | None = None) -> A
 
 def _sampled(curve: ProfileCurve, step: float, deviation: float) -> tuple[Any, Array]:
     """Multiples of the step, sparser where the profile is small, and upper bounds there."""
-    end = min(curve.top, _FAR)
-    floor = curve.delta(end) if end < curve.top else 0.0
+    end = min(curve.end.epsilon, _FAR)
+    floor = curve.delta(end)
     counts, upper = [0], [curve.delta(0.0)]
     while upper[-1] > 1.001 * floor + _DEEPEST:
         # in deviations: 0.1 up to 3, then growing by a thirtieth

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shuffledp.errors import InternalError
+
 FINE, SEARCH, COARSE, QUICK = 0.0, 1e-4, 0.01, 0.05
 """Relative widths to ask for: as narrow as offered, enough for a root, for a picture, for a direction."""
 
@@ -17,7 +19,7 @@ class Enclosure:
 
     def __post_init__(self) -> None:
         if not self.lower <= self.upper:
-            raise ArithmeticError(f"empty enclosure: {self.lower!r} > {self.upper!r}")
+            raise InternalError(f"empty enclosure: {self.lower!r} above {self.upper!r}")
 
     @property
     def width(self) -> float:
@@ -30,6 +32,5 @@ class Enclosure:
         return 0.5 * (self.lower + self.upper)
 
     def narrowed(self, other: Enclosure) -> Enclosure:
-        """What both allow; this one alone where they contradict each other."""
-        lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
-        return Enclosure(lower, upper) if lower <= upper else self
+        """What both allow."""
+        return Enclosure(max(self.lower, other.lower), min(self.upper, other.upper))

@@ -9,7 +9,7 @@ from typing import Any
 from shuffledp import checks
 from shuffledp.bounds import Bound
 from shuffledp.curves import ProfileCurve
-from shuffledp.errors import ParameterError, RegimeError
+from shuffledp.errors import InternalError, ParameterError, RegimeError, answering
 from shuffledp.labels import Interval
 from shuffledp.numerics.enclosure import FINE, QUICK
 from shuffledp.protocols.shuffled import Shuffled
@@ -34,9 +34,9 @@ class Calibration:
         """JSON-ready form."""
         return {
             "parameter": self.parameter,
-            self.parameter: self.value,
             "n": self.protocol.n,
-            "eps0": self.protocol.randomizer.eps0,
+            "eps0": self.protocol.eps0,
+            self.parameter: self.value,
             "delta": self.achieved.to_dict(),
             "status": self.achieved.status.value,
             "theorem": self.achieved.theorem,
@@ -76,13 +76,15 @@ def calibrate(
             _delta(bound, built(budget), users, epsilon, width) <= delta for bound in guarantees
         )
 
-    if n is not None:
-        users = checks.count("n", n)
-        value = _largest_eps0(lambda budget, width: holds(budget, users, width), epsilon)
-        return _checked("eps0", value, Shuffled(built(value), users), epsilon, delta)
-    local = checks.positive("eps0", eps0)
-    users = _fewest_users(lambda crowd, width: holds(local, crowd, width), epsilon)
-    return _checked("n", users, Shuffled(built(local), users), epsilon, delta)
+    asked = {**parameters, "n": n, "eps0": eps0, "epsilon": epsilon, "delta": delta}
+    with answering(randomizer, asked):
+        if n is not None:
+            users = checks.count("n", n)
+            value = _largest_eps0(lambda budget, width: holds(budget, users, width), epsilon)
+            return _checked("eps0", value, Shuffled(built(value), users), epsilon, delta)
+        local = checks.positive("eps0", eps0)
+        users = _fewest_users(lambda crowd, width: holds(local, crowd, width), epsilon)
+        return _checked("n", users, Shuffled(built(local), users), epsilon, delta)
 
 
 def _delta(bound: Bound, randomizer: Randomizer, n: int, epsilon: float, width: float) -> float:
@@ -101,7 +103,7 @@ def _checked(
 ) -> Calibration:
     achieved = protocol.delta(epsilon=epsilon)
     if achieved.upper > delta:
-        raise ArithmeticError(f"calibration failed its own check: {achieved} above {delta}")
+        raise InternalError(f"calibration failed its own check: {achieved} above {delta!r}")
     return Calibration(parameter, value, protocol, achieved)
 
 

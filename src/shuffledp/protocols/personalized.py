@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import checks
+from shuffledp.bounds import get_bound
 from shuffledp.bounds.laws import WorstDataset, dataset_curve
 from shuffledp.bounds.personalized import (
     epsilon_upper,
@@ -18,8 +19,8 @@ from shuffledp.bounds.personalized import (
     spread,
     statistic_delta,
 )
-from shuffledp.curves import ProfileCurve
-from shuffledp.errors import ParameterError
+from shuffledp.curves import ProfileCurve, PureEnd
+from shuffledp.errors import ConversionError, InternalError, ParameterError, answering
 from shuffledp.labels import Direction, Interval, Status, Value
 from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.enclosure import SEARCH
@@ -38,6 +39,8 @@ them, while they may have nobody."""
 _FINE = 800
 _BISECTIONS = 10
 _SAME = 1e-3
+_SHOWN = 20
+_BLANKET = "personal-blanket"
 _NOBODY = Stand(0, 1.0, 1.0, 0.0)
 _SHIFTS = (-3.5, 3.5)
 """Where, in standard deviations, counts are computed with relative accuracy."""
@@ -133,6 +136,7 @@ class Personalized:
         values = expand(budgets)
         order = np.argsort(values, kind="stable")
         self.budgets = values[order]
+        self._deltas = deltas
         strengths = family.strengths(values, _deltas(deltas, values.size))[order]
         if np.any(np.diff(strengths) < 0.0):  # deltas differ: order by what the device does
             order = np.argsort(strengths, kind="stable")
@@ -169,8 +173,9 @@ class Personalized:
         """By class: epsilon at this delta, or delta at this epsilon."""
         quantity, given = _question(delta, epsilon)
         self._guess = 0.0  # epsilon over strength of the class before
-        cuts = self._class_cuts()
-        found = [self._class(low, high, quantity, given) for low, high in reversed(cuts)]
+        with answering(self, {"delta" if quantity == "epsilon" else "epsilon": given}):
+            cuts = self._class_cuts()
+            found = [self._class(low, high, quantity, given) for low, high in reversed(cuts)]
         classes = tuple(reversed(found))
         return Guarantees(quantity, given, classes, self.warning)
 
@@ -180,12 +185,22 @@ class Personalized:
         """The class of the largest budget alone."""
         quantity, given = _question(delta, epsilon)
         self._guess = 0.0
-        return self._class(*self._class_cuts()[-1], quantity, given)
+        with answering(self, {"delta" if quantity == "epsilon" else "epsilon": given}):
+            return self._class(*self._class_cuts()[-1], quantity, given)
 
     def __str__(self) -> str:
         text = f"{self.n:,} user{'s' * (self.n > 1)}, {self.family.name}, budgets from {self.budgets[0]:g} to"
         text += f" {self.budgets[-1]:g}, shuffled"
         return text + (", budgets visible" if self.budgets_visible else ", budgets hidden")
+
+    def __repr__(self) -> str:
+        values, counts = np.unique(self.budgets, return_counts=True)
+        budgets = dict(zip(values[:_SHOWN].tolist(), counts[:_SHOWN].tolist(), strict=True))
+        more = f" and {values.size - _SHOWN:,} more" if values.size > _SHOWN else ""
+        return (
+            f"Personalized({self.family!r}, {budgets}{more}, budgets_visible={self.budgets_visible},"
+            f" deltas={self._deltas!r}, gone={self.gone})"
+        )
 
     def _class_cuts(self) -> list[tuple[int, int]]:
         """Runs of distinct strengths that form a class."""
@@ -200,21 +215,9 @@ class Personalized:
     def _class(self, low: int, high: int, quantity: str, given: float) -> Class:
         weak, strong = float(self._strengths[low]), float(self._strengths[high])
         count = int(self._counts[low : high + 1].sum())
-        curve = self._upper(low, high, weak, strong, quantity, given)
-        top = min(self.family.top(strong), 1e300)
-        if quantity == "epsilon":
-            if self._guess > 0.0:
-                upper = epsilon_upper(curve, given, self._guess * strong)
-            else:
-                upper = curve.epsilon(given)
-            upper = min(upper, top)
-            if 0.0 < upper < 0.5 * top:
-                self._guess = upper / strong
-        else:
-            upper = curve.delta(given)
+        upper, theorem = self._guaranteed(low, high, weak, strong, quantity, given)
         lower = self._lower(low, high, strong, quantity, given, upper)
-        own = self._own(quantity, given, upper, strong)
-        theorem = "local" if own and quantity == "epsilon" and upper == top else "personal-blanket"
+        own = theorem != _BLANKET or self._own(quantity, given, upper, strong)
         interval = Interval(
             quantity,
             Value(lower, Status.FIXED_PAIR, Direction.LOWER, "personal-dataset"),
@@ -224,10 +227,38 @@ class Personalized:
         labels = self._labels
         return Class(float(labels[high]), float(labels[low]), count, interval, applies)
 
+    def _guaranteed(
+        self, low: int, high: int, weak: float, strong: float, quantity: str, given: float
+    ) -> tuple[float, str]:
+        """The upper end and its theorem: the blanket, or the report as if there were no shuffler."""
+        unshuffled = get_bound("local" if self.family.pure else "gaussian-unshuffled")
+        alone = unshuffled.curve(self.family.member(strong), 1)
+        if quantity == "delta":
+            upper = self._upper(low, high, weak, strong, quantity, given).delta(given)
+            least = alone.delta(given)
+        else:
+            upper = self._epsilon(low, high, weak, strong, given)
+            least = alone.epsilon(given)
+        return (least, unshuffled.theorem.id) if least < upper else (upper, _BLANKET)
+
+    def _epsilon(self, low: int, high: int, weak: float, strong: float, delta: float) -> float:
+        """epsilon by the blanket; infinite where no search finds any."""
+        try:
+            curve = self._upper(low, high, weak, strong, "epsilon", delta)
+            if self._guess > 0.0:
+                upper = epsilon_upper(curve, delta, self._guess * strong)
+            else:
+                upper = curve.epsilon(delta)
+        except ConversionError:
+            return math.inf
+        if 0.0 < upper < 0.5 * self.family.top(strong):
+            self._guess = upper / strong
+        return upper
+
     def _own(self, quantity: str, given: float, upper: float, strength: float) -> bool:
         """Whether the report alone, without any shuffler, is known to leak no more."""
         top = self.family.top(strength)
-        alone = personal_curve(self.family.scenes(strength, strength), _NOBODY, top)
+        alone = personal_curve(self.family.scenes(strength, strength), _NOBODY, PureEnd(top))
         if quantity == "epsilon":
             return upper >= top or alone.enclose(upper, SEARCH).upper <= given * (1.0 + _SAME)
         return alone.enclose(given, SEARCH).upper <= upper * (1.0 + _SAME)
@@ -284,13 +315,13 @@ class Personalized:
             scenes = self.family.scenes(strong, reference)
             cost = max(spread(scene.outcomes) for scene in scenes)
             ranked.append((cost / (clones + 1.0), reference, scenes, gammas, counts))
-        top = self.family.top(strong)
+        end = PureEnd(self.family.top(strong))
         if not ranked:
-            return personal_curve(self.family.scenes(strong, strong), _NOBODY, top)
+            return personal_curve(self.family.scenes(strong, strong), _NOBODY, end)
         ranked.sort(key=lambda entry: entry[0])
         curves = []
         for _, _, scenes, gammas, counts in ranked[: 1 if self._grouped else 2]:
-            curves.append(personal_curve(scenes, binomial_stand(gammas, counts), top))
+            curves.append(personal_curve(scenes, binomial_stand(gammas, counts), end))
         if len(curves) == 1:
             return curves[0]
         if quantity == "epsilon":
@@ -322,8 +353,8 @@ class Personalized:
         if others.size == 1 and (others[0] == strong or self.family.bounded):
             scenes = self.family.datasets(strong, float(others[0]))
             n = int(counts[0]) + 1
-            top = self.family.member(strong).eps0
-            worst = WorstDataset([dataset_curve(scene, n, top) for scene in scenes])
+            end = PureEnd(self.family.member(strong).eps0)
+            worst = WorstDataset([dataset_curve(scene, n, end) for scene in scenes])
             value = worst.epsilon(given) if quantity == "epsilon" else worst.delta(given)
             return value
         tests = _Tests(self.family, strong, others, counts, None if sides is None else sides[keep])
@@ -368,8 +399,7 @@ class _Tests:
         first, second, rows = self.cases[case]
         if not self.laws:
             return score_test(first, second, rows, self.counts, epsilon)
-        e = math.exp(epsilon)
-        return max(statistic_delta(law, first, second, e) for law in self.laws)
+        return max(statistic_delta(law, first, second, epsilon) for law in self.laws)
 
     def delta(self, epsilon: float) -> float:
         return max((self._at(case, epsilon) for case in range(len(self.cases))), default=0.0)
@@ -381,7 +411,7 @@ class _Tests:
             if upper <= best or self._at(case, best) <= delta:
                 continue
             if self._at(case, upper) > delta * (1.0 + 1e-9):
-                raise ArithmeticError(f"a data set leaks more than proven at epsilon = {upper!r}")
+                raise InternalError(f"a data set leaks more than proven at epsilon = {upper!r}")
             low, high = best, upper
             for _ in range(_BISECTIONS):
                 middle = 0.5 * (low + high)

@@ -18,7 +18,7 @@ from shuffledp.bounds.hps import (
     laplace_hps,
     lzx_clones,
 )
-from shuffledp.curves import Curve
+from shuffledp.curves import Curve, PureEnd
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Status, Value
 from shuffledp.numerics.binomial import Array
@@ -52,9 +52,12 @@ def published_budgets(
     n, top = int(counts.sum()), float(eps[-1])
     if pure:
         candidates: list[tuple[str, Callable[[], Curve]]] = [
-            ("hps-2024", lambda: clones_curve(laplace_hps(eps, counts, program).delta, top)),
+            (
+                "hps-2024",
+                lambda: clones_curve(laplace_hps(eps, counts, program).delta, PureEnd(top)),
+            ),
             ("ccc-2024-personal", lambda: gdp_ccc(eps, counts, 0.0, program)),
-            ("lzx-2023", lambda: clones_curve(lzx_clones(eps, counts).pair_delta, top)),
+            ("lzx-2023", lambda: clones_curve(lzx_clones(eps, counts).pair_delta, PureEnd(top))),
             ("stronger-clones", lambda: get_bound("stronger-clones").curve(LDP(top), n)),
         ]
         if program:
@@ -67,7 +70,7 @@ def published_budgets(
         candidates = [
             (
                 "hps-2024",
-                lambda: clones_curve(gaussian_hps(eps, counts, local, program).delta, top),
+                lambda: clones_curve(gaussian_hps(eps, counts, local, program).delta, PureEnd(top)),
             ),
             ("ccc-2024-personal", lambda: gdp_ccc(eps, counts, local, program)),
             (name, lambda: get_bound(name).curve(LDP(top, worst), n)),
@@ -112,7 +115,7 @@ def published_hps(
     local = _deltas(deltas, users.size)
     order = np.argsort([-channel.eps0 for channel in channels], kind="stable")
     claim = channel_hps([matrices[i] for i in order], users[order], local[order])
-    curve = clones_curve(claim, channels[int(order[0])].eps0)
+    curve = clones_curve(claim, PureEnd(channels[int(order[0])].eps0))
     number = curve.epsilon(delta) if delta is not None else curve.delta(epsilon or 0.0)
     theorem = get_bound("hps-2024").theorem
     return Value(number, theorem.status, theorem.direction, theorem.id, theorem.note)

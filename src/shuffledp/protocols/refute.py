@@ -7,7 +7,7 @@ from typing import Any
 
 from shuffledp import checks
 from shuffledp.bounds import get_bound
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, answering
 from shuffledp.labels import Value
 from shuffledp.protocols.shuffled import QUESTIONS, Shuffled
 from shuffledp.randomizers import CheckIn, Randomizer, Repeated, Scene
@@ -57,6 +57,13 @@ def refute(randomizer: Randomizer, n: int, *, epsilon: float, delta: float) -> R
     n = checks.count("n", n)
     epsilon = checks.non_negative("epsilon", epsilon)
     delta = checks.probability("delta", delta)
+    with answering(randomizer, {"n": n, "epsilon": epsilon, "delta": delta}):
+        search, searched = _search(randomizer, n, epsilon)
+    return Refutal(search.delta > delta, search.delta, search.dataset, searched, delta)
+
+
+def _search(randomizer: Randomizer, n: int, epsilon: float) -> tuple[_Search, str]:
+    """Every data set tried, and what that was in words."""
     search = _Search(n, epsilon)
     if randomizer.domain is None:
         search.try_all(randomizer.datasets())
@@ -75,7 +82,7 @@ def refute(randomizer: Randomizer, n: int, *, epsilon: float, delta: float) -> R
             f"{search.tried} data sets: all others at one value of [{low:g}, {high:g}], a grid of"
             f" {_GRID} refined {_REFINEMENTS} times, both directions"
         )
-    return Refutal(search.delta > delta, search.delta, search.dataset, searched, delta)
+    return search, searched
 
 
 def recompute(theorem_id: str) -> tuple[Value, Value]:

@@ -10,7 +10,7 @@ from shuffledp import checks
 from shuffledp.bounds import composition, get_theorem
 from shuffledp.bounds.composition import AnyRound, Round, StatedRound
 from shuffledp.curves import Curve
-from shuffledp.errors import ConversionError, ParameterError, RegimeError
+from shuffledp.errors import ConversionError, ParameterError, RegimeError, answering
 from shuffledp.labels import Interval, Value
 from shuffledp.protocols.shuffled import QUESTIONS, Shuffled, asked
 from shuffledp.randomizers import Repeated
@@ -128,10 +128,11 @@ class Rounds:
         quantity = QUESTIONS[given]
         if self._single is not None:
             return self._single.ask(**question)
-        guaranteed = self._answer("composition", quantity, value)
-        leaked = self._answer("composition-dataset", quantity, value)
-        ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
-        return Interval(quantity, *ends)
+        with answering(self, {given: value}):
+            guaranteed = self._answer("composition", quantity, value)
+            leaked = self._answer("composition-dataset", quantity, value)
+            ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
+            return Interval(quantity, *ends)
 
     def guaranteed(self, **question: float) -> Value:
         """The proven end alone: half the work."""
@@ -148,7 +149,8 @@ class Rounds:
     def bound(self, theorem: str, **question: float) -> Value:
         """What one route says, labelled: a name from ``ROUTES``."""
         given, value = asked(question)
-        return self._answer(theorem, QUESTIONS[given], value)
+        with answering(self, {"theorem": theorem, given: value}):
+            return self._answer(theorem, QUESTIONS[given], value)
 
     def bounds(self, **question: float) -> list[Value]:
         """Every route that answers, from the smallest value to the largest."""

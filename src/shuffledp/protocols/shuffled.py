@@ -10,7 +10,13 @@ from shuffledp.bounds import Bound, all_bounds, get_bound
 from shuffledp.bounds.candidates import candidates
 from shuffledp.bounds.sketch import band
 from shuffledp.curves import Curve, ProfileCurve
-from shuffledp.errors import ConversionError, ParameterError, RegimeError
+from shuffledp.errors import (
+    ConversionError,
+    InternalError,
+    ParameterError,
+    RegimeError,
+    answering,
+)
 from shuffledp.labels import Direction, Interval, Value
 from shuffledp.numerics.enclosure import QUICK
 from shuffledp.randomizers import Randomizer, Repeated, Subsampled
@@ -71,6 +77,12 @@ class Shuffled:
         """How many users, the victim included, are sure to hide each other."""
         return (self.minimum_batch or self.n) - self.colluders
 
+    @property
+    def eps0(self) -> float:
+        """Pure local budget of one round's report, infinite if there is none."""
+        whole = self.randomizer
+        return (whole.randomizer if isinstance(whole, Repeated) else whole).eps0
+
     def epsilon(self, delta: float) -> Interval:
         """epsilon at this delta."""
         return self.ask(delta=delta)
@@ -91,13 +103,15 @@ class Shuffled:
         """One of delta=, epsilon=, order=, alpha=; the best proven bound and the best lower bound."""
         given, value = asked(question)
         quantity = QUESTIONS[given]
-        guarantees, witnesses = self.candidates()
-        guaranteed = self._best(guarantees, quantity, value)
-        if quantity == "epsilon":  # begin with the data set likely to leak most
-            witnesses = sorted(witnesses, key=lambda w: -self._guess(w, value, guaranteed.value))
-        leaked = self._best(witnesses, quantity, value)
-        ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
-        return Interval(quantity, *ends)
+        with answering(self, {given: value}):
+            guarantees, witnesses = self.candidates()
+            guaranteed = self._best(guarantees, quantity, value)
+            if quantity == "epsilon":  # begin with the data set likely to leak most
+                most = guaranteed.value
+                witnesses = sorted(witnesses, key=lambda w: -self._guess(w, value, most))
+            leaked = self._best(witnesses, quantity, value)
+            ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
+            return Interval(quantity, *ends)
 
     def band(self, **question: Sequence[float]) -> tuple[list[float], list[float]]:
         """Both ends of ``ask`` at many points, for pictures: sound, but up to a few percent wider."""
@@ -105,12 +119,19 @@ class Shuffled:
             asked(dict.fromkeys(question, 0.0))
         given, values = next(iter(question.items()))
         at = [asked({given: value})[1] for value in values]
-        return band(self.randomizer, self.crowd, QUESTIONS[given], at)
+        with answering(self, {given: at}):
+            lower, upper = band(self.randomizer, self.crowd, QUESTIONS[given], at)
+            for x, low, high in zip(at, lower, upper, strict=True):
+                if not low <= high:
+                    raise InternalError(f"empty band: {low!r} above {high!r} at {given}={x!r}")
+        return lower, upper
 
     def bound(self, theorem: str, **question: float) -> Value:
         """What one theorem says, labelled; raises outside its regime."""
         given, value = asked(question)
-        return self._answer(get_bound(theorem), QUESTIONS[given], value)
+        bound = get_bound(theorem)
+        with answering(self, {"theorem": theorem, given: value}):
+            return self._answer(bound, QUESTIONS[given], value)
 
     def bounds(self, **question: float) -> list[Value]:
         """Every applicable bound, labelled, from the smallest value to the largest."""
@@ -148,10 +169,12 @@ class Shuffled:
         given, value = asked(question)
         answers, reasons = [], {}
         for candidate in all_bounds():
+            theorem = candidate.theorem.id
             try:
-                answers.append(self._answer(candidate, QUESTIONS[given], value))
+                with answering(self, {"theorem": theorem, given: value}):
+                    answers.append(self._answer(candidate, QUESTIONS[given], value))
             except (RegimeError, ConversionError) as error:
-                reasons[candidate.theorem.id] = str(error)
+                reasons[theorem] = str(error)
         return sorted(answers, key=lambda answer: answer.value), reasons
 
     def _answer(self, bound: Bound, quantity: str, value: float) -> Value:
@@ -194,7 +217,7 @@ class Shuffled:
             return 0.0
         if not isinstance(curve, ProfileCurve):
             return 0.0
-        if most > 0.5 * curve.top:
+        if most > 0.5 * curve.end.epsilon:
             return most + curve.enclose(most, QUICK).lower
         start = curve.start(delta)
         return 0.0 if start is None else start.x

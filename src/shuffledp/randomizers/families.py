@@ -77,6 +77,15 @@ class Family(ABC):
     places: ClassVar[tuple[str, ...]] = ("all at x", "all at x'", "all at a third value")
 
 
+def _below(budgets: Array, limit: float) -> Array:
+    """The budgets, all below what the masses of reports allow."""
+    if float(budgets.max(initial=0.0)) >= limit:
+        row = int(np.argmax(budgets))
+        condition = f"below {limit:g} (user {row + 1})"
+        raise ParameterError("budgets", condition, float(budgets[row]))
+    return budgets
+
+
 def _quantiles(others: Array, most: int) -> list[float]:
     """A few values spread over the others' strengths."""
     if others.size <= most:
@@ -94,10 +103,7 @@ class LaplaceFamily(Family):
     _points: ClassVar[tuple[float, ...]] = (0.0, 1.0, 0.5)
 
     def strengths(self, budgets: Array, deltas: Array | None) -> Array:
-        if float(budgets.max(initial=0.0)) >= 100.0:
-            row = int(np.argmax(budgets))
-            raise ParameterError("budgets", f"below 100 (user {row + 1})", float(budgets[row]))
-        return super().strengths(budgets, deltas)
+        return super().strengths(_below(budgets, 100.0), deltas)
 
     def member(self, strength: float) -> Randomizer:
         return Laplace(eps0=strength)
@@ -153,6 +159,9 @@ class KRRFamily(Family):
 
     def __post_init__(self) -> None:
         KRR(self.k, eps0=1.0)
+
+    def strengths(self, budgets: Array, deltas: Array | None) -> Array:
+        return super().strengths(_below(budgets, 300.0), deltas)
 
     def member(self, strength: float) -> Randomizer:
         return KRR(self.k, eps0=strength)

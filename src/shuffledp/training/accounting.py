@@ -15,6 +15,7 @@ from typing import Any
 
 from shuffledp import checks
 from shuffledp.bounds import get_bound
+from shuffledp.curves.ends import PureEnd
 from shuffledp.curves.gdp import GDPCurve
 from shuffledp.curves.renyi import RenyiCurve
 from shuffledp.errors import ConversionError, RegimeError
@@ -123,7 +124,9 @@ def _composed(
     theorem: str, eps0: float, divergence: Callable[[float], float], rounds: int, delta: float
 ) -> Value:
     """The better of Rényi and optimal pure composition."""
-    curve = RenyiCurve(lambda order: rounds * divergence(order) * (1.0 + 1e-12), rounds * eps0)
+    curve = RenyiCurve(
+        lambda order: rounds * divergence(order) * (1.0 + 1e-12), PureEnd(rounds * eps0)
+    )
     pure = composed_epsilon(eps0, rounds, delta)
     return Value(min(curve.epsilon(delta), pure), Status.PROVEN, Direction.UPPER, theorem)
 

@@ -1,0 +1,34 @@
+"""Where a curve ends and where a search ends: never to be taken for each other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PureEnd:
+    """delta is proven to be 0 from this epsilon on, a pure budget; infinite: nowhere."""
+
+    epsilon: float
+
+    @property
+    def reached(self) -> bool:
+        """Whether delta ever vanishes."""
+        return math.isfinite(self.epsilon)
+
+    def vanished(self, epsilon: float) -> bool:
+        """Whether delta is 0 at this epsilon."""
+        return self.epsilon <= epsilon and self.reached
+
+
+@dataclass(frozen=True)
+class SearchLimit:
+    """Nobody looks beyond this epsilon; what delta is there nobody says."""
+
+    epsilon: float
+
+
+NEVER = PureEnd(math.inf)
+"""Some delta is left at every epsilon."""
+End = PureEnd | SearchLimit
