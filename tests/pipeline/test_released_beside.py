@@ -66,6 +66,15 @@ def test_values_are_declared(line: str) -> None:
     )
 
 
+@pytest.mark.parametrize("line", [RUN, BUDGETS], ids=["run", "personalized"])
+def test_the_table_is_no_public_list(line: str) -> None:
+    os.link("survey.csv", "list.txt")
+    for name in ("survey.csv", "list.txt"):
+        assert "--categories must be another file than DATA" in _refused(
+            f"{line} --categories {name}"
+        )
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("line", [RUN, BUDGETS], ids=["run", "personalized"])
 def test_values_from_the_data_change_the_label(line: str, kind: str) -> None:
@@ -172,10 +181,11 @@ def test_bad_rows(task: str, kind: str) -> None:
     assert found["dropped"] == len(bad)
     assert found["n"] == 450
     assert found["privacy"]["upper"] <= 1.0
-    assert (
-        "rows dropped: no guarantee covers this number"
-        in _call(f"{line} --on-bad-rows drop --minimum 450").stdout
-    )
+    assert found["label"].endswith("NOT COVERED: how many rows were dropped")
+    shown = _call(f"{line} --on-bad-rows drop --minimum 450 --out x.csv").stdout
+    assert f"{len(bad)} rows dropped\n" in shown
+    assert "NOT COVERED: how many rows were dropped" in shown
+    assert "NOT COVERED: how many rows were dropped" in Path("x.csv").read_text()
     assert "promised batch of 502" in _refused(f"{line} --on-bad-rows drop --minimum 502")
     encoded = _ok(
         f"{line.replace('run', 'encode')} --on-bad-rows drop --minimum 450 --out e.{kind}"

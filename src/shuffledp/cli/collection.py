@@ -14,6 +14,7 @@ from shuffledp import checks
 from shuffledp.cli.options import Count, F
 from shuffledp.cli.paths import BOOK, READ
 from shuffledp.errors import ParameterError
+from shuffledp.files import check_apart
 
 if TYPE_CHECKING:
     from shuffledp.analysis import Estimate
@@ -229,7 +230,7 @@ def job(
     options: dict[str, Any] = {"bad_rows": bad_rows, **parts}
     known: tuple[str, ...] = ()
     if task == "histogram":
-        known = listed(categories, from_data, other)
+        known = listed(data, categories, from_data, other)
     elif categories is not None or from_data or other:
         raise ParameterError("categories", f"left out for task {task!r}", categories)
     if task in ("histogram", "heavy-hitters"):
@@ -277,7 +278,7 @@ def declared(
     """The public values, or those found, if that was asked for."""
     from shuffledp.pipeline import survey
 
-    known = listed(categories, from_data, other)
+    known = listed(data, categories, from_data, other)
     if not from_data:
         return known
     with bar("looking") as advance:
@@ -296,7 +297,7 @@ def published(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-def listed(given: str | None, from_data: bool, other: str) -> tuple[str, ...]:
+def listed(data: str, given: str | None, from_data: bool, other: str) -> tuple[str, ...]:
     """The declared values; none if they are to be found."""
     if from_data:
         if given is not None or other:
@@ -312,6 +313,7 @@ def listed(given: str | None, from_data: bool, other: str) -> tuple[str, ...]:
         )
     lines = given.split(",")
     if _is_file(given):
+        check_apart("categories", given, "DATA: its values are no public list", data)
         try:
             lines = Path(given).read_text(encoding="utf-8-sig").splitlines()
         except (OSError, ValueError) as error:

@@ -38,6 +38,7 @@ _SHOWN = 60
 _WHOLE = 2**53
 """Up to here every whole number is a double."""
 FOUND = "NOT COVERED: the list of values, which was read from the data and is published as it is"
+DROPPED = "NOT COVERED: how many rows were dropped"
 UNSHUFFLED = "NOT SHUFFLED"
 
 
@@ -234,18 +235,20 @@ class Job:
     def label(self) -> str:
         """What the answer cost, and what it does not speak of: the same words wherever it is shown."""
         device = f"{self.device.randomizer}"
+        dropped = [DROPPED] * (self.bad_rows == "drop")
         if not self.shuffled:
             said = [f"{UNSHUFFLED}; each report alone is {device}"]
-            return "; ".join(said + [FOUND] * self.values_from_data)
+            return "; ".join(said + [FOUND] * self.values_from_data + dropped)
         known = self.guarantee
         epsilon = f"epsilon {outward(known.upper, up=True)} at delta {self.delta:g}"
         who = f"{self.n:,} users, {device}"
         if self.values_from_data:
-            return f"{FOUND}. If it were public: {epsilon} (by {known.theorem}), {who}"
+            conditional = f"{FOUND}. If it were public: {epsilon} (by {known.theorem}), {who}"
+            return "; ".join([conditional, *dropped])
         said = [f"{epsilon} ({known.status.value} by {known.theorem}), {who}"]
         if known.upper > self.epsilon:
             said.append(f"NOT the promised epsilon {self.epsilon:g}, which needs more users")
-        return "; ".join(said)
+        return "; ".join(said + dropped)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)

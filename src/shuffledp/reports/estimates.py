@@ -24,7 +24,7 @@ def print_estimate(job: Job, found: Estimate) -> None:
 
 def print_table(title: str, found: Estimate) -> None:
     """Estimates with error bars, then what they cost."""
-    dropped = f"{found.dropped:,} rows dropped: no guarantee covers this number"
+    dropped = f"{found.dropped:,} rows dropped"
     low, high = found.interval()
     columns = [found.values, np.sqrt(found.variances), low, high]
     rows = zip(found.names, *(column.tolist() for column in columns), strict=True)

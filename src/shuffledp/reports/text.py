@@ -193,8 +193,8 @@ def print_rows(
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     out.print(table)
-    for remark in remarks:
-        out.print(remark, markup=False, highlight=False)
+    for remark in remarks:  # in one line, to be found by other programs
+        out.print(remark, markup=False, highlight=False, soft_wrap=True)
 
 
 def _cell(value: object) -> str:
