@@ -39,7 +39,7 @@ class SQLiteStore:
                 yield execute
                 self._commit(connection)
         except sqlite3.Error as error:
-            if not create and (not os.path.exists(self._path) or "no such table" in str(error)):
+            if not create and (self._missing() or "no such table" in str(error)):
                 raise LedgerError(f"There is no ledger in {self.name} yet.") from error
             raise LedgerError(f"The ledger {self.name} cannot be used: {error}.") from error
 
@@ -53,6 +53,15 @@ class SQLiteStore:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise UnknownOutcomeError(self.name, str(error)) from error
+
+    def _missing(self) -> bool:
+        try:
+            os.stat(self._path)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:  # somewhere we may not look
+            return False
+        return False
 
     def _make_file(self) -> None:
         """An empty file that only its owner may read. SQLite gives its logs the same mode, and syncs
