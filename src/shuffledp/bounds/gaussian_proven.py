@@ -33,6 +33,8 @@ _MOST_ROUNDS = 10**7
 _SAFE = 1.0 + 1e-9
 _LARGEST = 300.0
 """Reports with a larger local budget are not taken for pure ones."""
+_LEAST_RATE = 1e-150
+"""Of check-in: with it no mass underflows."""
 _HALVES = 2, 80
 """Range of delta0 tried, in half powers of ten below 1/n."""
 
@@ -47,7 +49,8 @@ class RevealedRounds(Curve):
     kind: ClassVar[str] = "GDP"
 
     def delta(self, epsilon: float) -> float:
-        k, mass = binomial_window(self.rounds, self.p, 1.0 - self.p)
+        p = max(self.p, 1e-290)  # more rounds with the victim leak more
+        k, mass = binomial_window(self.rounds, p, 1.0 - p)
         step = max(1, len(k) // 2000)  # delta grows with k: the last of each group stands for it
         total = 1e-24
         for i in range(0, len(k), step):
@@ -156,11 +159,12 @@ def _approximate_guess(pair: GaussianPair) -> Guess:
 
 def _checked_in(eps0: float, delta0: float, n: int, q: float) -> Profile:
     """delta(eps) of stronger clones with an erasure symbol, plus what delta0 may add."""
+    q = max(q, _LEAST_RATE)  # erasing some reports is post-processing: a larger rate leaks more
     clones, nothing = stronger_weight(eps0)
     w = 0.5 * clones  # 1 / (E + 1)
     decay = math.exp(-eps0)
     failure = 2.0 * (n - 1.0) * decay * (1.0 + 2.0 * decay) / (1.0 + decay) + decay / (1.0 + decay)
-    moved = q * delta0 * failure * (1.0 + 1e-12)
+    moved = math.nextafter(q * delta0 * failure * (1.0 + 1e-12), 1.0)
 
     def profile(epsilon: float, width: float) -> Enclosure:
         if epsilon >= eps0:

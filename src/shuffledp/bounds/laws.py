@@ -24,6 +24,7 @@ from shuffledp.randomizers import Randomizer, Scene
 from shuffledp.randomizers.outcomes import Outcomes
 
 _MOST_BUDGET = 300.0
+_LEAST_DELTA = 1e-30
 _FINEST, _QUICKEST, _NEARLY = 2e-4, 1e-2, 2e-2
 LawAt = Callable[[float], tuple[list[float], list[float]]]
 """e -> values and weights of V."""
@@ -66,6 +67,16 @@ def _both_ways(scene: Scene) -> list[Outcomes]:
     return [scene.outcomes, scene.outcomes.swapped()]
 
 
+class _CellsCurve(ProfileCurve):
+    """Cells end where hardly any report falls: a smaller delta is answered as the least resolved."""
+
+    def enclose_epsilon(
+        self, delta: float, width: float = SEARCH, one_sided: bool = False
+    ) -> Enclosure:
+        found = super().enclose_epsilon(max(delta, _LEAST_DELTA), width, one_sided)
+        return found if delta >= _LEAST_DELTA else Enclosure(found.lower, math.inf)
+
+
 def dataset_curve(scene: Scene, n: int, end: PureEnd) -> ProfileCurve:
     """Exact curve of one data set."""
 
@@ -79,7 +90,8 @@ def dataset_curve(scene: Scene, n: int, end: PureEnd) -> ProfileCurve:
             return Enclosure(lower, lower)
         return Enclosure(lower, max(outcomes.delta_upper(n, epsilon, _engine_width(width)), lower))
 
-    return ProfileCurve(
+    kind = ProfileCurve if scene.outcomes.low is None else _CellsCurve
+    return kind(
         lambda epsilon, width: profile(epsilon, width, True),
         end=end,
         direction=Direction.LOWER,

@@ -204,11 +204,11 @@ def clones(randomizer: Randomizer, n: int) -> ClosedFormCurve:
 
     def one_round(delta: float) -> tuple[float, float]:
         """epsilon and the total delta when delta0 = delta."""
-        eps0 = math.sqrt(2.0 * pair.h * math.log(1.25 / delta))
-        if eps0 > math.log(n / (16.0 * math.log(2.0 / delta))):
+        eps0 = math.sqrt(2.0 * pair.h * (math.log(1.25) - math.log(delta)))
+        if eps0 > math.log(n / (16.0 * (math.log(2.0) - math.log(delta)))):
             raise RegimeError("liew-2023-clones", "eps0 <= ln(n / (16 ln(2/delta)))", eps0)
         big = math.exp(eps0)
-        spread = 8.0 * math.sqrt(big * math.log(4.0 / delta) / n) + 8.0 * big / n
+        spread = 8.0 * math.sqrt(big * (math.log(4.0) - math.log(delta)) / n) + 8.0 * big / n
         epsilon = math.log1p((big - 1.0) / (big + 1.0) * spread)
         return epsilon, delta + (math.exp(epsilon) + 1.0) * (1.0 + 0.5 / big) * n * delta
 

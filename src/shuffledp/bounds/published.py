@@ -65,7 +65,7 @@ def erlingsson(randomizer: LDP, n: int) -> Curve:
     def formula(delta: float) -> float:
         if delta > 0.01:
             raise RegimeError("erlingsson-2019", "delta <= 0.01", f"delta = {delta:g}")
-        return min(12.0 * eps0 * math.sqrt(math.log(1.0 / delta) / n), eps0)
+        return min(12.0 * eps0 * math.sqrt(-math.log(delta) / n), eps0)
 
     return ClosedFormCurve("erlingsson-2019", formula, largest_delta=0.01)
 
@@ -106,13 +106,13 @@ def feldman_2021_closed(randomizer: LDP, n: int) -> Curve:
     eps0 = randomizer.eps0
 
     def formula(delta: float) -> float:
-        limit = n / (16.0 * math.log(2.0 / delta))
+        limit = n / (16.0 * (math.log(2.0) - math.log(delta)))
         if eps0 > math.log(limit):
             raise RegimeError(
                 "feldman-2021-closed", "eps0 <= ln(n / (16 ln(2/delta)))", f"eps0 = {eps0:g}"
             )
         big = math.exp(eps0)
-        spread = 8.0 * math.sqrt(big * math.log(4.0 / delta) / n) + 8.0 * big / n
+        spread = 8.0 * math.sqrt(big * (math.log(4.0) - math.log(delta)) / n) + 8.0 * big / n
         return min(math.log1p(math.tanh(0.5 * eps0) * spread), eps0)
 
     return ClosedFormCurve("feldman-2021-closed", formula)
@@ -136,13 +136,15 @@ def feldman_2023_closed(randomizer: LDP, n: int) -> Curve:
     eps0 = randomizer.eps0
 
     def formula(delta: float) -> float:
-        limit = n / (8.0 * math.log(2.0 / delta)) - 1.0
+        limit = n / (8.0 * (math.log(2.0) - math.log(delta))) - 1.0
         if limit <= 0.0 or eps0 > math.log(limit):
             raise RegimeError(
                 "feldman-2023-closed", "eps0 <= ln(n / (8 ln(2/delta)) - 1)", f"eps0 = {eps0:g}"
             )
         big = math.exp(eps0)
-        spread = 4.0 * math.sqrt(2.0 * math.log(4.0 / delta) / ((big + 1.0) * n)) + 4.0 / n
+        spread = (
+            4.0 * math.sqrt(2.0 * (math.log(4.0) - math.log(delta)) / ((big + 1.0) * n)) + 4.0 / n
+        )
         return min(math.log1p(math.expm1(eps0) * spread), eps0)
 
     return ClosedFormCurve("feldman-2023-closed", formula)

@@ -31,6 +31,7 @@ _GROUPED_WIDTH = 1e-4
 _SUMMED_SIGNS = 512
 _SPACING = 0.1
 _DEEPEST = 650.0
+_SQUARE_UNDERFLOWS = 1e-150
 _BLOCK = 64
 
 
@@ -54,10 +55,14 @@ class TwoSidedRenyi:
 
     def divergence(self, order: float) -> Enclosure:
         """Enclosure of the Rényi divergence of the given order (> 1)."""
+        if self.eps0 < _SQUARE_UNDERFLOWS:  # at most order eps0^2 / 2 (Bun, Steinke 2016, 3.3)
+            most = 0.5 * order * self.eps0 * self.eps0 * (1.0 + 8.0 * U)
+            return Enclosure(0.0, min(math.nextafter(most, 1.0), self.eps0))
         log_lower, log_upper = self._log_moment(order)
         margin = 1e-13 + 256.0 * U * order / (order - 1.0)
         lower = log1p_exp(log_lower) / (order - 1.0) * (1.0 - margin)
         upper = log1p_exp(log_upper) / (order - 1.0) * (1.0 + margin)
+        lower, upper = math.nextafter(lower, -math.inf), math.nextafter(upper, math.inf)
         return Enclosure(min(max(lower, 0.0), self.eps0), min(upper, self.eps0))
 
     def _log_moment(self, order: float) -> tuple[float, float]:

@@ -287,6 +287,9 @@ class ChannelFamily(Family):
             raise ParameterError("matrix", f"{strength:g}-LDP at eps = {strength:g}", channel.eps0)
         return channel
 
+    def top(self, strength: float) -> float:
+        return max(strength, self.member(strength).eps0)
+
     def _floor(self, strength: float) -> Array:
         return np.asarray(self.member(strength).matrix.min(axis=0))
 

@@ -80,7 +80,9 @@ class Symmetric(Randomizer):
             places.pop()
         # "all at x" mirrors "all at x'": exchanging the victim's values covers it
         return [
-            Scene("x against x'", words, self._outcomes(i), symmetric=i == 2)
+            Scene(
+                "x against x'", words, self._outcomes(i), symmetric=i == 2 and self._third_between
+            )
             for i, words in enumerate(places)
             if i != 0
         ]
@@ -88,6 +90,11 @@ class Symmetric(Randomizer):
     @property
     def _only_two(self) -> bool:
         return False
+
+    @property
+    def _third_between(self) -> bool:
+        """Whether the third value is to x as to x'."""
+        return True
 
 
 def _independent(share: float) -> Kinds:
@@ -307,6 +314,10 @@ class DiscretePiecewise(Symmetric):
         return (
             f"piecewise mechanism on 0..{self.levels}, window {self.window}, eps0 = {self.eps0:g}"
         )
+
+    @property
+    def _third_between(self) -> bool:
+        return self.levels % 2 == 0
 
     def _triples(self) -> tuple[Kinds, float]:
         # x = 0, x' = levels, x'' = the middle, whose window may reach into both others
