@@ -179,7 +179,12 @@ def test_uniform_orders_pass(n: int) -> None:
     assert all(test.uniform for test in tests)
     assert bool(tests) == (n > 1)
     for test in tests:
-        assert test.expected <= test.detectable <= 1.0
+        assert test.detectable is None or test.expected <= test.detectable <= 1.0
+
+
+def test_too_few_batches_tell_nothing_and_say_so() -> None:
+    tests = order_tests({"few": np.array([np.arange(3)] * 2)})
+    assert all(test.uniform and test.detectable is None for test in tests)
 
 
 def test_what_is_told_is_what_was_promised() -> None:
@@ -187,6 +192,7 @@ def test_what_is_told_is_what_was_promised() -> None:
     n, batches = 100, 50
     honest = np.array([_uniform(n) for _ in range(batches)])
     follow = order_tests({"": honest})[0]
+    assert follow.detectable is not None
     pairs = int(np.ceil(follow.detectable * (n - 1))) + 1
     planted = []
     for _ in range(batches):
@@ -198,7 +204,9 @@ def test_what_is_told_is_what_was_promised() -> None:
         planted.append(places)
     assert not order_tests({"": np.array(planted)})[0].uniform
     more = np.array([_uniform(n) for _ in range(4 * batches)])
-    assert order_tests({"": more})[0].detectable < follow.detectable
+    less = order_tests({"": more})[0].detectable
+    assert less is not None
+    assert less < follow.detectable
 
 
 def test_a_report_lost_is_found() -> None:

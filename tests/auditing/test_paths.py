@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp import KRR
-from shuffledp.auditing import EmbeddedPath, audit
+from shuffledp.auditing import EmbeddedPath, audit, order_tests
 from shuffledp.cli import main
 from shuffledp.pipeline import engines
 from shuffledp.sampling import device, secure, simulation
@@ -54,6 +54,18 @@ def test_wrong_orders_are_caught(order: str, monkeypatch: pytest.MonkeyPatch) ->
     found = _audit()
     assert not found.uniform
     assert found.violated
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 20])
+def test_few_trials_of_small_batches_see_what_is_not_shuffled(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = EmbeddedPath(STREAM)
+    assert all(test.uniform for test in order_tests(path.orders(n, 1)))
+    planted = type("Planted", (_Planted,), {"order": staticmethod(lambda reports: reports)})
+    monkeypatch.setattr(engines, "Shuffler", planted)
+    found = {test.orders for test in order_tests(path.orders(n, 1)) if not test.uniform}
+    assert {"in memory", "through files"} <= found
 
 
 def test_no_shuffle_is_caught_by_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

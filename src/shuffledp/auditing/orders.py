@@ -35,8 +35,8 @@ class OrderTest:
     seen: float
     """Share seen, of what is counted."""
     expected: float
-    detectable: float
-    """A share that would have been told from chance."""
+    detectable: float | None
+    """A share that would have been told from chance; none if not even the whole would."""
     p: float
     """At most this likely if every order is; all tests of an audit together are accounted for."""
 
@@ -86,6 +86,10 @@ def _adjusted(log_p: float, tests: int, level: float) -> float:
     return min(1.0, math.exp(max(log_p, -690.0)) * tests * FALSE_ALARM / level)
 
 
+def _possible(share: float) -> float | None:
+    return share if share <= 1.0 else None
+
+
 def _followers(name: str, places: Places, level: float) -> OrderTest:
     """Reports released right after, or right before, the one they came after."""
     batches, n = places.shape
@@ -100,7 +104,7 @@ def _followers(name: str, places: Places, level: float) -> OrderTest:
         batches,
         seen / (batches * (n - 1)),
         1.0 / n,
-        min(1.0, limit / (batches * (n - 1))),
+        _possible(limit / (batches * (n - 1))),
         _adjusted(_poisson(seen, batches), 2, level),
     )
 
@@ -133,7 +137,7 @@ def _neighbours(name: str, places: Places, level: float) -> OrderTest:
         "neighbours released near each other",
         batches,
         *shown,
-        min(1.0, shown[1] + limit),
+        _possible(shown[1] + limit),
         _adjusted(-(worst**2) / spread, tests, level),
     )
 
@@ -143,7 +147,7 @@ def _parts(name: str, places: Places, level: float) -> OrderTest:
     batches, n = places.shape
     cuts = sorted({min(n, parts) for parts in _PARTS})
     tests = 2 * sum(parts**2 for parts in cuts)
-    worst, shown, told = 0.0, (0.0, 0.0), 1.0
+    worst, shown, told = 0.0, (0.0, 0.0), 2.0
     for parts in cuts:
         part_of = np.arange(n) * parts // n
         size = np.bincount(part_of, minlength=parts)
@@ -158,13 +162,13 @@ def _parts(name: str, places: Places, level: float) -> OrderTest:
             shown = (float(seen[at] / number), float(chance))
             shares = np.linspace(chance, 1.0, 1001)
             enough = number * _divergence(shares, chance) > -math.log(level / tests)
-            told = float(shares[np.argmax(enough)]) if enough.any() else 1.0
+            told = float(shares[np.argmax(enough)]) if enough.any() else 2.0
     return OrderTest(
         name,
         "reports of one part released in one part",
         batches,
         *shown,
-        told,
+        _possible(told),
         _adjusted(-worst, tests, level),
     )
 
@@ -174,7 +178,7 @@ def _together(name: str, places: Places, level: float) -> OrderTest:
     batches, n = places.shape
     cuts = sorted({min(n, parts) for parts in _PARTS[:2]})
     tests = sum(parts**2 for parts in cuts)
-    worst, shown, told = -1.0, (0.0, 0.0), 1.0
+    worst, shown, told = -1.0, (0.0, 0.0), 2.0
     for parts in cuts:
         part_of = np.arange(n) * parts // n
         size = np.bincount(part_of, minlength=parts)
@@ -192,13 +196,13 @@ def _together(name: str, places: Places, level: float) -> OrderTest:
             grid = np.linspace(chance, 1.0, 1001)
             losses = batches * number * _divergence(grid, chance)
             enough = _summed(losses, batches) < math.log(level / tests)
-            told = max(float(grid[np.argmax(enough)]) if enough.any() else 1.0, shown[1])
+            told = max(float(grid[np.argmax(enough)]) if enough.any() else 2.0, shown[1])
     return OrderTest(
         name,
         "reports of one part released together (root mean square)",
         batches,
         *shown,
-        told,
+        _possible(told),
         _adjusted(float(_summed(worst, batches)), tests, level),
     )
 

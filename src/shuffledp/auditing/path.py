@@ -131,12 +131,17 @@ class EmbeddedPath(Path):
         return release
 
     def orders(self, n: int, trials: int) -> dict[str, Places]:
-        batches = max(8, min(trials // 50, 400, _REPORTS // n))
+        batches = max(_least(n), min(trials // 50, 400, _REPORTS // n))
         little = Embedded(self._stream, memory=max(32, 18 * n))  # for one report out of five
         return {
             "in memory": _orders(self._engine, n, batches),
-            "through files": _orders(little, n, max(8, batches // _SPILLED)),
+            "through files": _orders(little, n, max(_least(n), batches // _SPILLED)),
         }
+
+
+def _least(n: int) -> int:
+    """Batches enough to see that nothing is shuffled, however small they are."""
+    return max(8, min(100, -(-400 // n)))
 
 
 class EnginePath(Path):

@@ -11,7 +11,7 @@ from shuffledp.cli.options import Count, json_option, mechanism_options, print_j
 from shuffledp.errors import ParameterError
 
 if TYPE_CHECKING:
-    from shuffledp.auditing import Audit, Power
+    from shuffledp.auditing import Audit, OrderTest, Power
 
 
 @click.command()
@@ -102,7 +102,7 @@ def _print(found: Audit) -> None:
         "order of release: " + ("no fault found" if found.uniform else "NOT UNIFORM"),
         ["labelled reports", "share of", "batches", "seen", "by chance", "would be told", "p <="],
         [
-            [t.orders, t.statistic, t.batches, t.seen, t.expected, t.detectable, f"{t.p:.2g}"]
+            [t.orders, t.statistic, t.batches, t.seen, t.expected, _told(t), f"{t.p:.2g}"]
             for t in found.orders
         ],
         [
@@ -111,6 +111,10 @@ def _print(found: Audit) -> None:
             *([SIMULATED] if found.simulated else []),
         ],
     )
+
+
+def _told(test: OrderTest) -> object:
+    return "nothing" if test.detectable is None else test.detectable
 
 
 def _power(power: Power, claimed: float) -> str:
