@@ -4,11 +4,25 @@ import math
 
 import pytest
 
-from shuffledp import LDP, Channel, ConversionError, Gaussian, Repeated, Rounds, Shuffled, Stated
+from shuffledp import (
+    LDP,
+    Channel,
+    ChannelFamily,
+    CheckIn,
+    ConversionError,
+    Gaussian,
+    InternalError,
+    Personalized,
+    Repeated,
+    Rounds,
+    Shuffled,
+    Stated,
+)
 from shuffledp.bounds.gaussian_proven import RevealedRounds
-from shuffledp.curves import NEVER, GDPCurve, ProfileCurve, PureEnd, SearchLimit
+from shuffledp.curves import NEVER, GDPCurve, ProfileCurve, PureEnd, SearchLimit, TradeoffFunction
 from shuffledp.curves.convert import tradeoff_from_profile
 from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.protocols import shuffled
 
 
 def _half(epsilon: float, _width: float) -> Enclosure:
@@ -81,3 +95,41 @@ def test_approximate_reports_of_any_budget() -> None:
     pure = -math.expm1(-1.0)
     found = Shuffled(LDP(800.0, 1e-6), 5).delta(799.0).upper
     assert pure + 9.0 * 1e-6 * math.exp(-1.0) <= found <= (pure + 1e-5) * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("rate", [1e-270, 3.990755015341093e-291, 5e-324])
+def test_hardly_any_reports_hardly_leak(rate: float) -> None:
+    rounds = Shuffled(Repeated(CheckIn(LDP(2.965), rate), 2), 2)
+    assert rounds.delta(0.489).lower <= 2.0 * rate
+    assert rounds.epsilon(7e-6).lower == 0.0
+
+
+def test_deltas_whose_inverse_overflows() -> None:
+    assert len(Shuffled(LDP(0.4), 1).bounds(delta=5e-324)) > 5
+
+
+def test_lowered_by_more_than_there_is() -> None:
+    f = TradeoffFunction.from_pair([0.7, 0.3], [0.3, 0.7])
+    for slack in (0.3, 0.5, 1.0, 1.5, 1e300):
+        assert f.lowered(slack)(0.0) == 0.0
+    assert f.lowered(0.1)(0.2) == pytest.approx(0.2)
+
+
+def test_a_finite_family_ends_where_its_own_law_does() -> None:
+    def matrix(eps: float) -> list[list[float]]:
+        big = math.exp(eps * (1.0 + 9e-10))
+        return [[big / (1.0 + big), 1.0 / (1.0 + big)], [1.0 / (1.0 + big), big / (1.0 + big)]]
+
+    found = Personalized(ChannelFamily(matrix), [30.0], budgets_visible=False)
+    assert found.guarantees(delta=1e-9).worst.interval.upper > 30.0
+    assert found.guarantees(epsilon=30.0).worst.interval.upper >= 2.69e-8
+
+
+def test_empty_answers_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InternalError, match="empty enclosure"):
+        Enclosure(0.2, 0.4).narrowed(Enclosure(0.5, 0.6))
+    with pytest.raises(InternalError, match="empty enclosure"):
+        Enclosure(math.nan, 1.0)
+    monkeypatch.setattr(shuffled, "band", lambda *_: ([0.2, 0.5], [0.3, 0.4]))
+    with pytest.raises(InternalError, match=r"empty band: 0.5 above 0.4 at delta=1e-06.*n=7"):
+        Shuffled(LDP(1.0), 7).band(delta=[1e-5, 1e-6])

@@ -18,8 +18,16 @@ from shuffledp.cli.options import (
     question_options,
     settings,
 )
+from shuffledp.labels import Direction, Value, outward
 from shuffledp.protocols.gaussian import pair_values
 from shuffledp.protocols.shuffled import QUESTIONS
+
+
+def _shown(answer: Value, quantity: str) -> str:
+    """Rounded to where it stays a bound."""
+    return outward(
+        answer.value, up=(answer.direction is not Direction.LOWER) != (quantity == "tradeoff")
+    )
 
 
 @click.command()
@@ -57,7 +65,7 @@ def account(
             print_json(data)
             return
         click.echo(
-            f"{quantity} {answer.value:.6g}: {answer.status.value} by {theorem}"
+            f"{quantity} {_shown(answer, quantity)}: {answer.status.value} by {theorem}"
             f" ({answer.direction.value} for the privacy loss)"
         )
         if answer.note:

@@ -55,7 +55,9 @@ def calibrate(
     if as_json:
         print_json({**found.to_dict(), "target": {"epsilon": epsilon, "delta": delta}})
         return
-    shown = f"{found.value:,}" if found.parameter == "n" else f"{found.value:.10g}"
+    shown = (
+        f"{found.value:,}" if found.parameter == "n" else outward(found.value, up=False, digits=10)
+    )
     word = "smallest" if found.parameter == "n" else "largest"
     click.echo(f"{word} {found.parameter}: {shown}")
     click.echo(

@@ -26,6 +26,8 @@ _UNITS = np.concatenate(
 _PARTS = (30, 50)
 """Where the grid may end early."""
 _FAR = 200.0
+_NARROWEST = 1e-100
+"""On a finer grid products of differences, which the hull is made of, underflow."""
 _OUTWARD = 16.0 * U
 _BLUR = 1e-12
 """Far more than the rounding of a sum of a few hundred terms, at most 1 together."""
@@ -53,7 +55,7 @@ class Samples:
         ``every`` second point and the like will do where a profile is dear.
         """
         start = profiles([0.0])
-        sd = max(2.5 * float(side[1][0]) for side in start)
+        sd = max(_NARROWEST, *(2.5 * float(side[1][0]) for side in start))
         top, end = pure.epsilon, min(pure.epsilon, _FAR)
         epsilons, found = [0.0], [start]
         parts = [part[every - 1 :: every] for part in np.split(sd * _UNITS, _PARTS)]

@@ -23,7 +23,7 @@ _ROUNDING = 1e-12
 
 def rdp_epsilon(order: float, divergence: float, delta: float) -> float:
     """epsilon at delta from one Rényi divergence (Canonne, Kamath, Steinke 2020; paper 001, Lemma 2)."""
-    gain = math.log(1.0 / delta) + (order - 1.0) * math.log1p(-1.0 / order) - math.log(order)
+    gain = -math.log(delta) + (order - 1.0) * math.log1p(-1.0 / order) - math.log(order)
     return max(divergence + (gain + _ROUNDING) / (order - 1.0), 0.0)
 
 

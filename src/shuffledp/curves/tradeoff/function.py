@@ -249,12 +249,13 @@ class TradeoffFunction:
                 self.alphas, self.betas, upper_of(self.direction), (self.first, self.second)
             )
         inside = (self.alphas > s) & (self.betas > s)
-        start = max(float(np.interp(s, self.alphas, self.betas)) - s, 0.0)
-        end = self.inverse()(s) - s if s <= 1.0 else 0.0  # where f = slack
+        start = float(np.interp(s, self.alphas, self.betas)) - s
+        if start <= 0.0:
+            return TradeoffFunction(np.array([0.0, 1.0]), np.zeros(2), upper_of(self.direction))
+        end = self.inverse()(s) - s  # where f = slack
         x = np.concatenate([[0.0], self.alphas[inside] - s, [min(max(end, 0.0), 1.0), 1.0]])
         y = np.concatenate([[start], self.betas[inside] - s, [0.0, 0.0]])
         rank = np.append(np.diff(x) > 0.0, True)
-        rank[-2] &= bool(start > 0.0)
         return TradeoffFunction(*lower_hull(x[rank], y[rank]), upper_of(self.direction))
 
     # ------------------------------------------------------------------ other units
