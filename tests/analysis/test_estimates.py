@@ -44,7 +44,8 @@ from shuffledp.analysis import (
 from shuffledp.analysis.frequencies import mean_variance
 from shuffledp.analysis.means import Counted, Decoder
 from shuffledp.randomizers import Randomizer
-from shuffledp.sampling import device, secure
+from shuffledp.sampling import device, secure, simulation
+from shuffledp.sampling.prefixes import PrefixDevice
 
 REPEATS = 200
 STREAM = secure()
@@ -492,3 +493,15 @@ def test_errors() -> None:
     tally.add(device(same).encode([0, 1], STREAM))
     with pytest.raises(ParameterError, match="linearly independent"):
         tally.estimate()
+
+
+def test_nothing_is_frequent() -> None:
+    """Of a handful of noisy reports most prefixes end at the first length, and no word is found."""
+    machine = device(OnePrefix(16, 4, eps0=0.1))
+    assert isinstance(machine, PrefixDevice)
+    found = []
+    for seed in range(20):
+        tally = HeavyHitters(machine)
+        tally.add(machine.encode(np.arange(40) * 997, simulation(seed)))
+        found.append(len(tally.estimate().names))
+    assert 0 in found

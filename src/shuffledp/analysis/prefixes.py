@@ -128,7 +128,7 @@ class HeavyHitters:
         g, bits = self.device.inner.g, (place + 1) * self.device.step
         digits = ((words[None, :] >> np.arange(bits)[:, None]) & 1).astype(np.float64)
         out = np.zeros(words.size, np.int64)
-        step = max(1, _CELLS // words.size)
+        step = max(1, _CELLS // max(1, words.size))
         for kept in self._blocks(place):
             for start in range(0, len(kept), step):
                 block = kept[start : start + step]
