@@ -128,6 +128,13 @@ def test_a_middle_value_between_two_steps_is_not_in_the_middle() -> None:
     assert found.lower <= 0.7146 <= found.upper
 
 
+@pytest.mark.parametrize("rate", [5e-324, 4e-291, 1e-270, 1e-30])
+def test_rounds_of_users_who_hardly_ever_report(rate: float) -> None:
+    protocol = Shuffled(Repeated(CheckIn(BinaryRR(eps0=0.5), rate), 2), 2)
+    assert protocol.bound("composition-dataset", epsilon=0.1).value <= 2.0 * rate
+    assert protocol.ask(delta=7e-6).lower == 0.0
+
+
 def test_a_family_of_channels_ends_where_its_members_do() -> None:
     def matrix(epsilon: float) -> list[list[float]]:
         keep = 1.0 / (1.0 + math.exp(-epsilon * (1.0 + 9e-10)))
