@@ -1,0 +1,50 @@
+"""Cases that once failed, as they were found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.adversary.deployments import Case, Spec, call
+from tests.adversary.hunt import Judge
+from tests.adversary.judge import judge, judge_theorems
+from tests.adversary.relations import Relation, judge_band
+
+
+def _shuffled(randomizer: Spec, n: int) -> Spec:
+    return call("Shuffled", randomizer=randomizer, n=n)
+
+
+def _sometimes(randomizer: Spec, rate: float) -> Spec:
+    return call("CheckIn", randomizer=randomizer, rate=rate)
+
+
+def _often(randomizer: Spec, rounds: int) -> Spec:
+    return call("Repeated", randomizer=randomizer, rounds=rounds)
+
+
+def _personal(family: Spec, budgets: tuple[float, ...], **other: Any) -> Spec:
+    return call("Personalized", family=family, budgets=budgets, budgets_visible=False, **other)
+
+
+_KRR = call("KRR", k=3, eps0=8.0)
+_SKEW = call("Channel", matrix=((1.0, 2.59e-33, 2.59e-33), (0.64, 0.18, 0.18)))
+_STATED = call("Rounds", entries=((call("Stated", epsilon=800.0, delta=1e-9), 2),))
+
+REMEMBERED: list[tuple[Judge, Case | Relation]] = [
+    # budgets beyond 60: too far to search is not leaks nothing
+    (judge, Case(_personal(call("LaplaceFamily"), (0.1, 0.1, 70.0)), "epsilon", 60.0)),
+    (judge, Case(_personal(call("LaplaceFamily"), (0.1, 0.1, 70.0)), "delta", 1e-6)),
+    (judge, Case(_personal(call("KRRFamily", k=2), (65.0,)), "delta", 1e-6)),
+    (judge, Case(_personal(call("KRRFamily", k=2), (3.0,)), "epsilon", 1e5)),
+    (judge, Case(_personal(call("KRRFamily", k=3), (800.0, 1.0, 1.0)), "delta", 1e-6)),
+    # check-in at small rates
+    (judge_theorems, Case(_shuffled(_sometimes(_KRR, 1e-17), 2), "epsilon", 7.327)),
+    (judge_band, Case(_shuffled(_sometimes(_KRR, 1e-17), 2), "epsilon", 7.327)),
+    (judge, Case(_shuffled(_sometimes(_KRR, 5e-324), 2), "epsilon", 0.1)),
+    # budgets and questions at the ends of what is accepted
+    (judge, Case(_STATED, "epsilon", 1000.0)),
+    (judge, Case(_shuffled(call("LDP", eps0=800.0, delta0=1e-6), 2), "epsilon", 799.0)),
+    (judge, Case(_shuffled(call("LDP", eps0=1e300, delta0=1e-6), 1), "alpha", 0.1)),
+    (judge, Case(_shuffled(call("KRR", k=10**400, eps0=1.0), 2), "epsilon", 0.1)),
+    (judge, Case(_shuffled(_often(_SKEW, 3), 2), "delta", 5e-324)),
+]

@@ -1,0 +1,75 @@
+"""Thousands of random deployments, each answer against brute force; hours of them on request."""
+
+import os
+import random
+from collections.abc import Mapping
+
+import pytest
+
+import shuffledp
+from shuffledp import randomizers
+from shuffledp.randomizers.catalogue import MECHANISMS as CATALOGUE
+from tests.adversary import faces
+from tests.adversary.deployments import MECHANISMS, Case
+from tests.adversary.hunt import Judge, hunt
+from tests.adversary.relations import Relation
+from tests.adversary.remembered import REMEMBERED
+from tests.web.conftest import running
+
+QUICK, CASES = range(5), 400
+"""Seeds, and how many cases of each."""
+
+
+@pytest.mark.parametrize("seed", QUICK)
+def test_every_answer_holds_the_truth(seed: int) -> None:
+    faults, tally = hunt(seed, cases=CASES, patience=0.0, per_case=120.0)
+    assert not faults, "\n".join(map(str, faults))
+    assert tally["judged"] == CASES
+
+
+@pytest.mark.parametrize(
+    ("judgement", "case"), REMEMBERED, ids=lambda part: getattr(part, "__name__", str(part)[:60])
+)
+def test_what_once_failed(judgement: Judge, case: Case | Relation) -> None:
+    fault = judgement(case)
+    assert fault is None, str(fault)
+
+
+def test_every_randomizer_is_drawn() -> None:
+    wrappers = {"CheckIn", "Repeated", "Subsampled"}
+    assert set(MECHANISMS) | wrappers == set(randomizers.__all__) - {"Randomizer", "Scene"}
+    assert set(MECHANISMS) <= set(shuffledp.__all__)
+
+
+@pytest.mark.slow
+def test_a_long_hunt() -> None:
+    seconds = float(os.environ.get("ADVERSARY_SECONDS", "300"))
+    seed = int(os.environ.get("ADVERSARY_SEED", "1000"))
+    faults, _ = hunt(seed, seconds=seconds, patience=0.5, per_case=60.0, report=print)
+    assert not faults, "\n".join(map(str, faults))
+
+
+def test_faces_know_every_mechanism() -> None:
+    assert set(faces.MECHANISMS) == set(CATALOGUE) - {"channel"}
+
+
+def test_text_and_json_are_the_answer() -> None:
+    rng = random.Random(0)
+    for _ in range(50):
+        fault = faces.judge_faces(faces.options(rng))
+        assert fault is None, str(fault)
+
+
+def test_the_page_is_the_answer() -> None:
+    httpx = pytest.importorskip("httpx")
+    pytest.importorskip("starlette")
+    rng = random.Random(0)
+    with running("--deadline", "120") as address:
+
+        def page(given: Mapping[str, str]) -> tuple[int, object]:
+            answer = httpx.get(f"{address}/api/account", params=given, timeout=120)
+            return answer.status_code, answer.json()
+
+        for _ in range(20):
+            fault = faces.judge_faces(faces.options(rng), page)
+            assert fault is None, str(fault)
