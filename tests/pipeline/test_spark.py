@@ -156,7 +156,7 @@ def test_a_killed_driver_leaves_nothing_to_read(cluster: Any, data: Path, tmp_pa
     with subprocess.Popen(
         [sys.executable, "-c", DRIVER, str(data), str(tmp_path / "mixed.parquet")], env=environment
     ) as driver:
-        for _ in range(1200):
+        for _ in range(6000):
             parts = list(temporary.glob("shuffledp-spark-*/part-*"))
             if len(parts) >= 4 or driver.poll() is not None:
                 break
