@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.adversary.deployments import Case, Spec, call
+from tests.adversary.deployments import Case, Design, Spec, call
 from tests.adversary.hunt import Judge
 from tests.adversary.judge import judge, judge_theorems
-from tests.adversary.relations import Relation, judge_band
+from tests.adversary.relations import Relation, judge_band, judge_relation
 
 
 def _shuffled(randomizer: Spec, n: int) -> Spec:
@@ -27,6 +27,9 @@ def _personal(family: Spec, budgets: tuple[float, ...], **other: Any) -> Spec:
 
 
 _KRR = call("KRR", k=3, eps0=8.0)
+_NORMAL = call("Gaussian", sigma=1.0, sensitivity=1.0)
+_TINY = call("LDP", eps0=1e-300)
+_DESIGN = call("ChannelFamily", matrix=Design(((0, 0, 1), (0, 1, 0))))
 _SKEW = call("Channel", matrix=((1.0, 2.59e-33, 2.59e-33), (0.64, 0.18, 0.18)))
 _STATED = call("Rounds", entries=((call("Stated", epsilon=800.0, delta=1e-9), 2),))
 
@@ -47,4 +50,41 @@ REMEMBERED: list[tuple[Judge, Case | Relation]] = [
     (judge, Case(_shuffled(call("LDP", eps0=1e300, delta0=1e-6), 1), "alpha", 0.1)),
     (judge, Case(_shuffled(call("KRR", k=10**400, eps0=1.0), 2), "epsilon", 0.1)),
     (judge, Case(_shuffled(_often(_SKEW, 3), 2), "delta", 5e-324)),
+    (judge, Case(_shuffled(_NORMAL, 1), "delta", 5e-324)),
+    (judge, Case(_shuffled(_NORMAL, 1), "epsilon", 1e308)),
+    (judge_theorems, Case(_shuffled(call("LDP", eps0=0.4), 1), "delta", 5e-324)),
+    (
+        judge_relation,
+        Relation(
+            Case(_shuffled(_TINY, 10**12), "order", 2.0), Case(_shuffled(_TINY, 10), "order", 2.0)
+        ),
+    ),
+    # users who hardly ever report, over rounds
+    (
+        judge,
+        Case(
+            _shuffled(_often(_sometimes(call("BinaryRR", eps0=0.5), 5e-324), 2), 2), "delta", 7e-6
+        ),
+    ),
+    (
+        judge_theorems,
+        Case(
+            _shuffled(_often(_sometimes(call("LDP", eps0=2.965), 4e-291), 1), 2), "epsilon", 0.489
+        ),
+    ),
+    # a matrix may exceed the budget it was built for in its last digit
+    (judge, Case(_personal(_DESIGN, (1.8,)), "delta", 1e-300)),
+    # the middle of an odd number of levels is nearer to one end
+    (
+        judge,
+        Case(
+            _shuffled(_often(call("DiscretePiecewise", levels=1, window=1, eps0=1.655), 3), 2),
+            "epsilon",
+            0.4215777630208619,
+        ),
+    ),
+    (
+        judge,
+        Case(_shuffled(call("DiscretePiecewise", levels=1, window=1, eps0=0.8), 2), "alpha", 0.4),
+    ),
 ]
