@@ -25,8 +25,8 @@ from shuffledp.sampling import Stream, device, secure
 
 Family = Callable[[float], Randomizer]
 
-FAILURE = 1e-6
-"""Chance that any of the bounds of one audit is above the truth."""
+FAILURE = 0.01
+"""Chance that any of the bounds of one audit is above the truth; a verdict asks for FALSE_ALARM."""
 _BOUNDS = 6
 """Direct and family bounds share the limits of 2 attacks x (2 directions + the family's)."""
 _HELD_OUT = 0.1
@@ -71,6 +71,8 @@ class Audit:
     """That place, from 0: chosen on other trials, as the one that tells most."""
     family: float | None
     """If it is this mechanism with some budget: epsilon is at least this."""
+    leaks: bool
+    """Whether the reports tell more than is claimed; wrong with a chance of FALSE_ALARM."""
     path: str
     """What was attacked."""
     orders: tuple[OrderTest, ...]
@@ -78,11 +80,6 @@ class Audit:
     power: Power
     simulated: bool
     """Whether it ran on randomness that can be reproduced."""
-
-    @property
-    def leaks(self) -> bool:
-        """Whether the reports tell more than is claimed."""
-        return max(self.direct, self.ordered or 0.0, self.family or 0.0) > self.claimed.upper
 
     @property
     def uniform(self) -> bool:
@@ -107,6 +104,7 @@ class Audit:
             "place": self.place,
             "family": self.family,
             "failure": FAILURE,
+            "leaks": self.leaks,
             "engine": self.path,
             "order": {
                 "uniform": self.uniform,
@@ -144,29 +142,37 @@ def audit(
     orders = order_tests(path.orders(n, trials))
     release = release or path.release(machine)
     counts = attack.scores(release, trials, advance=advance)
-    place = ordered = None
+    build, eps0 = _family_of(machine.randomizer), machine.randomizer.eps0
+    bounds: dict[str, Callable[[float], float]] = {
+        "direct": lambda failure: _direct(counts, delta, failure)
+    }
+    place = None
     if path.single:
         choosing, placed = _ordered(trials)
         place = attack.place(release, choosing, advance)
         alone = attack.scores(release, placed, place=place, advance=advance)
-        ordered = _direct(alone, delta)
-    build = _family_of(machine.randomizer)
-    family = None
+        bounds["ordered"] = lambda failure: _direct(alone, delta, failure)
     if build is not None:
-        family = _family(build, machine.randomizer.eps0, n, delta, counts)
+        bounds["family"] = lambda failure: _family(build, eps0, n, delta, counts, failure)
+    shown = {name: bound(FAILURE) for name, bound in bounds.items()}
+    leaks = any(
+        shown[name] > claimed.upper and bound(FALSE_ALARM) > claimed.upper
+        for name, bound in bounds.items()
+    )
     return Audit(
         machine.randomizer,
         n,
         delta,
         trials,
         claimed,
-        _direct(counts, delta),
-        ordered,
+        shown["direct"],
+        shown.get("ordered"),
         place,
-        family,
+        shown.get("family"),
+        leaks,
         path.name,
         orders,
-        _power(build, machine.randomizer.eps0, n, delta, trials),
+        _power(build, eps0, n, delta, trials),
         path.simulated,
     )
 
@@ -182,9 +188,9 @@ def all_trials(trials: int, *, single: bool = True) -> int:
     return 2 * (trials + (sum(_ordered(trials)) if single else 0))
 
 
-def _limits(scores: Scores, threshold: float) -> tuple[float, float]:
+def _limits(scores: Scores, threshold: float, failure: float) -> tuple[float, float]:
     """Least rate of true positives and largest of false ones, of the test score > threshold."""
-    failure = FAILURE / _BOUNDS / 2.0
+    failure = failure / _BOUNDS / 2.0
     hits = int(np.count_nonzero(scores.first > threshold))
     alarms = int(np.count_nonzero(scores.second > threshold))
     return (
@@ -202,7 +208,9 @@ def _split(scores: Scores) -> tuple[Scores, Scores]:
     )
 
 
-def _best(scores: Scores, gain: Callable[[float, float], float]) -> tuple[float, float]:
+def _best(
+    scores: Scores, gain: Callable[[float, float], float], failure: float
+) -> tuple[float, float]:
     """Limits at the threshold that was best on the trials held out."""
     chosen, rest = _split(scores)
     places = np.unique(
@@ -211,7 +219,7 @@ def _best(scores: Scores, gain: Callable[[float, float], float]) -> tuple[float,
     # between two scores: ties are common, and a threshold at one would split them
     places = np.concatenate([places, [places[0] - 1.0]])
     threshold = max(places, key=lambda place: gain(*_guess(chosen, float(place))))
-    return _limits(rest, float(threshold))
+    return _limits(rest, float(threshold), failure)
 
 
 def _guess(scores: Scores, threshold: float) -> tuple[float, float]:
@@ -223,14 +231,14 @@ def _guess(scores: Scores, threshold: float) -> tuple[float, float]:
     return rates[0], rates[1]
 
 
-def _direct(scores: Scores, delta: float) -> float:
+def _direct(scores: Scores, delta: float, failure: float = FAILURE) -> float:
     """Both directions."""
 
     def bound(hits: float, alarms: float) -> float:
         return math.log((hits - delta) / alarms) if hits > delta and alarms > 0.0 else 0.0
 
     swapped = Scores(-scores.second, -scores.first)
-    return max(0.0, *(bound(*_best(way, bound)) for way in (scores, swapped)))
+    return max(0.0, *(bound(*_best(way, bound, failure)) for way in (scores, swapped)))
 
 
 def _family_of(randomizer: Randomizer) -> Family | None:
@@ -246,7 +254,9 @@ def _family_of(randomizer: Randomizer) -> Family | None:
     return None
 
 
-def _family(build: Family, eps0: float, n: int, delta: float, scores: Scores) -> float:
+def _family(
+    build: Family, eps0: float, n: int, delta: float, scores: Scores, failure: float = FAILURE
+) -> float:
     """epsilon of the smallest budget whose trade-off function allows the errors seen."""
     normal = NormalDist()
 
@@ -255,7 +265,7 @@ def _family(build: Family, eps0: float, n: int, delta: float, scores: Scores) ->
             return -math.inf  # rare events are not known well enough to choose by
         return normal.inv_cdf(hits) - normal.inv_cdf(alarms)
 
-    hits, alarms = _best(scores, power)
+    hits, alarms = _best(scores, power, failure)
 
     def allows(eps0: float) -> bool:
         """Whether no epsilon of a grid forbids these errors: a coarser grid allows more."""
@@ -289,7 +299,7 @@ def _family(build: Family, eps0: float, n: int, delta: float, scores: Scores) ->
 def _power(build: Family | None, eps0: float, n: int, delta: float, trials: int) -> Power:
     """By the errors of the best attack, as far off as chance puts them one time in ten."""
     size = trials - max(1, int(_HELD_OUT * trials))
-    failure = FAILURE / _BOUNDS / 2.0
+    failure = FALSE_ALARM / _BOUNDS / 2.0
     best = lower_limit(size, size, failure) - delta
     largest = math.log(best / upper_limit(0, size, failure)) if size and best > 0.0 else 0.0
     if build is None or not size:
