@@ -100,3 +100,14 @@ def test_all_is_exact() -> None:
     assert sorted(shuffledp.__all__) == sorted(public)
     assert len(set(shuffledp.__all__)) == len(shuffledp.__all__)
     assert {"LDP", "Shuffled", "calibrate", "Interval", "Status"} <= set(shuffledp.__all__)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(__file__).parent.rglob("test_*.py")), ids=lambda path: path.name
+)
+def test_relative_tolerances_are_meant(path: Path) -> None:
+    """pytest.approx adds an absolute 1e-12 unless told otherwise: 1e-38 would pass for 1e-35."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "approx":
+            named = {keyword.arg for keyword in node.keywords}
+            assert "rel" not in named or "abs" in named, f"line {node.lineno}: say abs= too"

@@ -29,7 +29,7 @@ def test_wang_table_2_lower_bound_and_eps0_entries() -> None:
     for row, close in zip(rows, (0.011, 0.003, 0.001, 0.001, 0.001), strict=True):
         assert abs(row["lower difference"]) < close
         assert row["exact in steps of 100"] < row["leaked by 3-RR"] <= row["exact"]
-        assert row["2023 ours"] == pytest.approx(row["2023 printed"], rel=1e-4)
+        assert row["2023 ours"] == pytest.approx(row["2023 printed"], rel=1e-4, abs=0.0)
     assert [row["2023 ours"] for row in rows[2:]] == [4.444] * 3
 
 
@@ -39,7 +39,7 @@ def test_smaller_steps_lead_to_the_exact_pair() -> None:
     exact = Shuffled(LDP(4.444), 10_000).bound("stronger-clones", epsilon=0.4).value
     values = [wang2023.stepped_delta(0.4, step) for step in (100, 20, 1)]
     assert values == sorted(values)
-    assert values[-1] == pytest.approx(exact, rel=1e-6)
+    assert values[-1] == pytest.approx(exact, rel=1e-6, abs=0.0)
 
 
 def test_wang_figure_1_goes_beyond_the_regime(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_wang_figure_3_pairs_that_might_have_been_meant() -> None:
     found = wang2023_mixtures.other_pairs()
     assert len(found) == 4
     for values in found.values():
-        assert values["Lemma 3.1"] == pytest.approx(0.0020, rel=1e-3)
+        assert values["Lemma 3.1"] == pytest.approx(0.0020, rel=1e-3, abs=0.0)
         assert values["Proposition 6.4"] < 0.5 * 1.5e-6
 
 
@@ -62,13 +62,17 @@ def test_liew_equation_17_at_many_users() -> None:
     """Not below the paper's pair, below a pair at distance 2; (18) says the same but at order 2."""
     rows = {row["order"]: row for row in _rows(liew2023.equation_17(6000))}
     n, e = 6000, math.exp
-    assert rows[2]["pair, distance 1"] == pytest.approx(0.1 * (e(1 / 25) - 1) / n, rel=1e-3)
-    assert rows[2]["pair, distance 2"] == pytest.approx(0.1 * (e(4 / 25) - 1) / n, rel=1e-3)
+    assert rows[2]["pair, distance 1"] == pytest.approx(
+        0.1 * (e(1 / 25) - 1) / n, rel=1e-3, abs=0.0
+    )
+    assert rows[2]["pair, distance 2"] == pytest.approx(
+        0.1 * (e(4 / 25) - 1) / n, rel=1e-3, abs=0.0
+    )
     assert rows[2]["pair, distance 1"] < rows[2]["(17)"] < rows[2]["pair, distance 2"]
     assert rows[2]["verdict"]
     for order in (4, 16):
         assert rows[order]["(17)"] > rows[order]["pair, distance 2"]
-        assert rows[order]["(17)"] == pytest.approx(rows[order]["(18)"], rel=0.01)
+        assert rows[order]["(17)"] == pytest.approx(rows[order]["(18)"], rel=0.01, abs=0.0)
         assert not rows[order]["verdict"]
 
 

@@ -41,7 +41,7 @@ class Design:
 
     def __str__(self) -> str:
         return (
-            f"lambda eps: [[math.exp(0.9999 * eps * (b - 1)) / sum(math.exp(0.9999 * eps * (c - 1))"
+            f"lambda eps: [[math.exp(eps * (b - 1)) / sum(math.exp(eps * (c - 1))"
             f" for c in row) for b in row] for row in {self.table!r}]"
         )
 
@@ -101,12 +101,13 @@ def rate(rng: random.Random) -> float:
         lambda: round(rng.uniform(0.05, 0.95), 3),
         lambda: rng.choice(
             [
-                _log(rng, 1e-270, 1.0),
+                _log(rng, 1e-300, 1.0),
                 _log(rng, 1e-20, 1e-3),
                 1.0,
                 1.0 - 2.0**-53,
                 1e-17,
                 3.6e-6,
+                5e-324,
             ]
         ),
     )
@@ -144,7 +145,7 @@ def _subset(rng: random.Random) -> Spec:
 
 
 def _windows(rng: random.Random) -> Spec:
-    levels = rng.choice([2, 4, 6])
+    levels = rng.choice([1, 2, 3, 4, 7])
     return call("DiscretePiecewise", levels=levels, window=rng.randint(1, levels), eps0=eps0(rng))
 
 
@@ -279,7 +280,7 @@ def personalized(rng: random.Random, patience: float = 1.0) -> Spec:
         extra["deltas"] = rng.choice([1e-5, 0.1])
     else:
         family = call("LaplaceFamily")
-    pool = [max(eps0(rng, most), 1e-8) for _ in range(rng.choice([1, 2, 2, 3]))]
+    pool = [eps0(rng, most) for _ in range(rng.choice([1, 2, 2, 3]))]
     n = rng.choice([1, 2, 3, 3, 4])
     budgets = tuple(rng.choice(pool) for _ in range(n))
     if n > 1 and rng.random() < 0.25:
@@ -314,7 +315,7 @@ def question(rng: random.Random, deployment: Spec, patience: float = 1.0) -> tup
         return given, some(
             rng,
             lambda: _log(rng, 1e-12, 0.5),
-            lambda: rng.choice([_log(rng, 1e-300, 0.99), 0.99, 1e-300, 1e-30, 1e-305]),
+            lambda: rng.choice([_log(rng, 1e-300, 0.99), 0.99, 1e-300, 1e-30, 5e-324]),
         )
     if given == "epsilon":
         return given, some(

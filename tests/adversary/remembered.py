@@ -87,4 +87,14 @@ REMEMBERED: list[tuple[Judge, Case | Relation]] = [
         judge,
         Case(_shuffled(call("DiscretePiecewise", levels=1, window=1, eps0=0.8), 2), "alpha", 0.4),
     ),
+    # the smallest number there is, and the last digit of a budget
+    (
+        judge,
+        Case(
+            _shuffled(_often(_sometimes(call("Piecewise", eps0=60.0), 5e-324), 1), 1),
+            "epsilon",
+            30.0,
+        ),
+    ),
+    (judge, Case(_shuffled(_often(call("rappor", k=4, eps0=3.573), 1), 1), "delta", 1e-276)),
 ]

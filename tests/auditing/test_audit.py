@@ -129,7 +129,7 @@ def test_limits_are_those_of_clopper_and_pearson(count: int, trials: int) -> Non
     low = beta.ppf(failure, count, trials - count + 1) if count else 0.0
     high = beta.isf(failure, count + 1, trials - count) if count < trials else 1.0
     assert lower_limit(count, trials, failure) == pytest.approx(low, rel=1e-6, abs=1e-12)
-    assert upper_limit(count, trials, failure) == pytest.approx(high, rel=1e-6)
+    assert upper_limit(count, trials, failure) == pytest.approx(high, rel=1e-6, abs=0.0)
 
 
 def test_what_cannot_be_audited_says_so() -> None:
@@ -145,7 +145,7 @@ def test_laplace_likelihoods(randomizer: Randomizer) -> None:
     reports = np.array([[0], [512], [1024]])
     ratio = likelihood(machine, 0.0)(reports) / likelihood(machine, 1.0)(reports)
     eps0 = machine.randomizer.eps0
-    assert ratio == pytest.approx([math.exp(eps0), 1.0, math.exp(-eps0)], rel=1e-9)
+    assert ratio == pytest.approx([math.exp(eps0), 1.0, math.exp(-eps0)], rel=1e-9, abs=0.0)
 
 
 @pytest.mark.parametrize("randomizer", [case for case, _ in CASES], ids=str)
@@ -159,7 +159,7 @@ def test_likelihoods_are_those_of_the_exact_laws(randomizer: Randomizer) -> None
     reports = np.array(sorted(exact[0]))
     mine = likelihood(machine, first)(reports) / likelihood(machine, second)(reports)
     truth = [float(exact[0][tuple(z)] / exact[1][tuple(z)]) for z in reports.tolist()]
-    assert mine == pytest.approx(truth, rel=1e-9)
+    assert mine == pytest.approx(truth, rel=1e-9, abs=0.0)
 
 
 EVERY = [

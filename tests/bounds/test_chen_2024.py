@@ -94,7 +94,7 @@ def test_equation_18_is_not_an_equation() -> None:
 def test_rates(eps0: float) -> None:
     """Quadrupled n: the printed limit comes nearer by 2 (1/sqrt(n)), the right one by 8 (n^-1.5)."""
     near, far = distances(eps0, 400), distances(eps0, 100)
-    assert far[1] / near[1] == pytest.approx(2.0, rel=0.03)
+    assert far[1] / near[1] == pytest.approx(2.0, rel=0.03, abs=0.0)
     assert far[0] / near[0] > 7.0
     assert far[2] / near[2] > 7.0
 
@@ -105,14 +105,14 @@ def test_the_limit_is_below_corollary_2(eps0: float) -> None:
     n, big, order = 10**8, math.exp(eps0), 3.0
     protocol = Shuffled(LDP(eps0), n)
     exact = n * protocol.bound("chen-2024-exact", order=order).value
-    assert exact == pytest.approx(2 * order * big * math.tanh(eps0 / 2) ** 2, rel=1e-3)
+    assert exact == pytest.approx(2 * order * big * math.tanh(eps0 / 2) ** 2, rel=1e-3, abs=0.0)
     assert n * protocol.bound("chen-2024-gdp", order=order).value > exact
 
 
 def test_the_difference_from_the_lower_bound_is_not_negligible() -> None:
     result = figure("eps0", [(0.1, 0.1, 4.0), (2.0, 2.0, 4.0), (7.0, 7.0, 4.0)], [])
     rows = {row[0]: dict(zip(result.columns, row, strict=True)) for row in result.rows}
-    assert rows[0.1]["Corollary 2 / lower"] == pytest.approx(442, rel=0.01)
+    assert rows[0.1]["Corollary 2 / lower"] == pytest.approx(442, rel=0.01, abs=0.0)
     assert rows[2.0]["Corollary 2 / lower"] == pytest.approx(5.35, abs=0.02)
     assert "5.35" in " ".join(result.remarks)
     assert rows[7.0]["verdict"] == "below the leak"

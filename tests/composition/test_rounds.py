@@ -122,7 +122,9 @@ def test_at_once_equals_one_by_one(protocol):
     for value in at_once.bounds(delta=1e-5):
         same = apart.bound(value.theorem, delta=1e-5)
         assert same == value
-        assert power.bound(value.theorem, delta=1e-5).value == pytest.approx(value.value, rel=1e-12)
+        assert power.bound(value.theorem, delta=1e-5).value == pytest.approx(
+            value.value, rel=1e-12, abs=0.0
+        )
     found = at_once.epsilon(1e-5)
     once = protocol.epsilon(1e-5)
     assert once.lower <= found.upper
@@ -143,7 +145,9 @@ def test_two_halves_overlap_the_whole(protocol):
 def test_every_question():
     together = GENERIC**50
     assert together.delta(together.epsilon(1e-6).upper).lower <= 1e-6
-    assert together.renyi(4.0).upper == pytest.approx(50 * GENERIC.renyi(4.0).upper, rel=1e-9)
+    assert together.renyi(4.0).upper == pytest.approx(
+        50 * GENERIC.renyi(4.0).upper, rel=1e-9, abs=0.0
+    )
     f = together.tradeoff(0.05)
     assert 0.0 <= f.lower <= f.upper <= 0.95
     assert (Rounds([GENERIC]) ** 50).epsilon(1e-6) == together.epsilon(1e-6)

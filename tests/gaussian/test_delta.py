@@ -76,8 +76,8 @@ def test_against_integration(randomizer: object, n: int, epsilon: float) -> None
     for profile, forward in ((curve.forward, True), (curve.reverse, False)):
         truth = _integrated(randomizer, n, epsilon, forward)
         found = profile(epsilon, 0.0)
-        assert found.lower == pytest.approx(truth, rel=1e-6)
-        assert found.upper == pytest.approx(truth, rel=1e-6)
+        assert found.lower == pytest.approx(truth, rel=1e-6, abs=0.0)
+        assert found.upper == pytest.approx(truth, rel=1e-6, abs=0.0)
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_every_upper_bound_is_above_what_the_pair_leaks(randomizer: object) -> N
         # the CLT limit: T rounds of variance chi^2 each
         pair = gaussian_pair("x", randomizer, 1000)
         mu = math.sqrt(pair.rounds * math.expm1(pair.forward(2.0).upper / pair.rounds))
-        assert composed == pytest.approx(GDPCurve(mu).epsilon(1e-6), rel=0.1)
+        assert composed == pytest.approx(GDPCurve(mu).epsilon(1e-6), rel=0.1, abs=0.0)
 
 
 def test_one_user_composed_is_gdp() -> None:
@@ -152,7 +152,7 @@ def test_composed_epsilon_against_the_plain_sum(epsilon: float, rounds: int) -> 
         * max(1 - math.exp(total - (2 * k - rounds) * epsilon), 0.0)
         for k in range(rounds + 1)
     )
-    assert spent == pytest.approx(1e-4, rel=1e-6)
+    assert spent == pytest.approx(1e-4, rel=1e-6, abs=0.0)
 
 
 def test_binomial_window_keeps_the_mass() -> None:
@@ -167,7 +167,7 @@ def test_revealed_rounds_by_hand() -> None:
     by_hand = 2 * 0.25 * 0.75 * GDPCurve(1.0).delta(0.5) + 0.25**2 * GDPCurve(math.sqrt(2)).delta(
         0.5
     )
-    assert found.value == pytest.approx(by_hand, rel=1e-6)
+    assert found.value == pytest.approx(by_hand, rel=1e-6, abs=0.0)
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ def test_cumulants_are_connected_graphs() -> None:
         )
     found = LognormalMean(h, n).log_excess_moments(top)
     for k in range(2, top + 1):
-        assert float(found[k]) == pytest.approx(float(mp.log(moments[k] - 1)), rel=1e-13)
+        assert float(found[k]) == pytest.approx(float(mp.log(moments[k] - 1)), rel=1e-13, abs=0.0)
 
 
 @pytest.mark.parametrize(("thin", "share"), [(1.0, 1.0), (0.1, 1.0), (1.0, 0.25)])
@@ -77,7 +77,7 @@ def test_against_partitions(h: float, n: int, thin: float, share: float) -> None
         ours = float(
             np.logaddexp(0.0, found[order]) if found[order] > -1 else np.log1p(np.exp(found[order]))
         )
-        assert ours / (order - 1) == pytest.approx(exact, rel=1e-9)
+        assert ours / (order - 1) == pytest.approx(exact, rel=1e-9, abs=0.0)
 
 
 @settings(max_examples=60)
@@ -89,12 +89,14 @@ def test_against_partitions(h: float, n: int, thin: float, share: float) -> None
 )
 def test_any_setting_against_partitions(h: float, n: int, order: int, thin: float) -> None:
     pair = GaussianPair(Gaussian(h**-0.5, 1.0), n, check_in=thin)
-    assert pair.forward(order).upper == pytest.approx(divergence(order, n, pair.h, thin), rel=1e-9)
+    assert pair.forward(order).upper == pytest.approx(
+        divergence(order, n, pair.h, thin), rel=1e-9, abs=0.0
+    )
 
 
 def test_tiny_values_keep_their_digits() -> None:
     value = GaussianPair(Gaussian(9.48, 1.0), 10**9).forward(2.0).upper
-    assert value == pytest.approx(math.expm1(9.48**-2) / 1e9, rel=1e-12)
+    assert value == pytest.approx(math.expm1(9.48**-2) / 1e9, rel=1e-12, abs=0.0)
     assert value < 2e-11
 
 
@@ -106,16 +108,16 @@ def test_reverse_direction_against_integration(
 ) -> None:
     ratio = LognormalMean(1.0, n, thin, share)
     exact = excess_by_integration(1.0 - order, 1.0, n, thin, share)
-    assert math.exp(ratio.log_excess(1.0 - order)) == pytest.approx(exact, rel=1e-9)
+    assert math.exp(ratio.log_excess(1.0 - order)) == pytest.approx(exact, rel=1e-9, abs=0.0)
 
 
 @pytest.mark.parametrize("h", [1e-12, 1e-4, 0.04, 1.0, 10.0, 400.0, 1e6])
 @pytest.mark.parametrize("order", [1.01, 1.5, 1.999, 2.0, 3.5, 30.0, 1e4])
 def test_one_user_is_the_gaussian_mechanism_in_both_directions(h: float, order: float) -> None:
     pair = GaussianPair(Gaussian(h**-0.5, 1.0), 1)
-    assert pair.reverse(order) == pytest.approx(0.5 * order * pair.h, rel=1e-9)
-    assert pair.forward(order).lower == pytest.approx(0.5 * order * pair.h, rel=1e-9)
-    assert pair.forward(order).upper == pytest.approx(0.5 * order * pair.h, rel=1e-9)
+    assert pair.reverse(order) == pytest.approx(0.5 * order * pair.h, rel=1e-9, abs=0.0)
+    assert pair.forward(order).lower == pytest.approx(0.5 * order * pair.h, rel=1e-9, abs=0.0)
+    assert pair.forward(order).upper == pytest.approx(0.5 * order * pair.h, rel=1e-9, abs=0.0)
 
 
 @pytest.mark.parametrize(("thin", "share"), [(1.0, 1.0), (0.3, 1.0), (1.0, 0.3)])
@@ -132,8 +134,8 @@ def test_real_orders_against_integration(
     for form in FORMS:
         found = form(ratio, order)
         if found is not None:
-            assert found.lower == pytest.approx(exact, rel=3e-9)
-            assert found.upper == pytest.approx(exact, rel=3e-9)
+            assert found.lower == pytest.approx(exact, rel=3e-9, abs=0.0)
+            assert found.upper == pytest.approx(exact, rel=3e-9, abs=0.0)
     assert real_orders.log_moment(ratio, order) is not None
 
 
@@ -154,13 +156,13 @@ def test_forms_of_real_orders_agree(
     for form in FORMS[1:]:  # the series is the integer one
         found = form(ratio, float(order))
         if found is not None:
-            assert found.lower == pytest.approx(exact, rel=1e-9)
-            assert found.upper == pytest.approx(found.lower, rel=3e-9)
+            assert found.lower == pytest.approx(exact, rel=1e-9, abs=0.0)
+            assert found.upper == pytest.approx(found.lower, rel=3e-9, abs=0.0)
     between = [found for form in FORMS if (found := form(ratio, order + further)) is not None]
     assert between  # some form is accurate at every order up to 120
     lower, upper = max(x.lower for x in between), min(x.upper for x in between)
     assert lower <= upper * (1.0 + 1e-12)
-    assert upper == pytest.approx(lower, rel=3e-9)
+    assert upper == pytest.approx(lower, rel=3e-9, abs=0.0)
     unshuffled = 0.5 * (order + further) * (order + further - 1.0) * h
     assert all(0.0 < x.lower <= unshuffled * (1.0 + 1e-9) for x in between)
 
@@ -190,7 +192,7 @@ def test_real_orders_to_nine_digits_where_one_report_may_decide(
     randomizer: Randomizer, n: int, order: float
 ) -> None:
     found = gaussian_pair("", randomizer, n).forward(order)
-    assert found.upper == pytest.approx(found.lower, rel=2e-9)
+    assert found.upper == pytest.approx(found.lower, rel=2e-9, abs=0.0)
 
 
 def test_between_two_orders_convexity_decides_where_no_form_is_accurate() -> None:
@@ -259,14 +261,16 @@ def test_recurrence_and_squaring_agree() -> None:
 def test_more_orders_than_usersby_squaring() -> None:
     h, n = 1e-9, 3
     table = GaussianPair(Gaussian(h**-0.5, 1.0), n).divergences(2000)
-    assert table[2000] == pytest.approx(2000 * h / (2 * n), rel=1e-3)
+    assert table[2000] == pytest.approx(2000 * h / (2 * n), rel=1e-3, abs=0.0)
 
 
 def test_rounds_add_up() -> None:
     one = gaussian_pair("x", CheckIn(Gaussian(2.0, 1.0), 0.3), 50)
     many = gaussian_pair("x", Repeated(CheckIn(Gaussian(2.0, 1.0), 0.3), 17), 50)
     for order in (1.5, 2.0, 9.0):
-        assert many.renyi(order).upper == pytest.approx(17 * one.renyi(order).upper, rel=1e-13)
+        assert many.renyi(order).upper == pytest.approx(
+            17 * one.renyi(order).upper, rel=1e-13, abs=0.0
+        )
 
 
 def test_refusals() -> None:

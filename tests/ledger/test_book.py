@@ -306,14 +306,14 @@ def test_stated_guarantees_and_protocols_compose_together(ledger: Ledger) -> Non
     rule = ledger.create("users", "5", "1e-6", planned(*kinds)).rule
     assert isinstance(rule, Planned)
     together = Rounds([(protocol, 10), (Stated(0.01, 1e-12), 200)]).guaranteed(delta=1e-6)
-    assert float(rule.loses) == pytest.approx(together.value, rel=1e-9)
+    assert float(rule.loses) == pytest.approx(together.value, rel=1e-9, abs=0.0)
     assert float(rule.loses) < Rounds([(protocol, 10)]).guaranteed(delta=1e-6).value + 2
 
 
 def test_without_delta_pure_budgets_add_up(ledger: Ledger) -> None:
     ledger.create("users", "1", "0")
     assert float(ledger.spend("users", Shuffled(LDP(0.1), 1000), rounds=2).lost["epsilon"]) == (
-        pytest.approx(0.2, rel=1e-12)
+        pytest.approx(0.2, rel=1e-12, abs=0.0)
     )
     ledger.spend("users", Guarantee("0.3"))
     with pytest.raises(BudgetExceededError):

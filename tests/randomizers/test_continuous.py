@@ -78,14 +78,14 @@ def test_laplace_cells(eps0: float, others: float | None) -> None:
 def test_laplace_blanket_mass(eps0: float) -> None:
     """gamma = e^(-eps0 / 2), also by quadrature of the smallest density."""
     (scene,) = Laplace(eps0=eps0).blankets()
-    assert math.fsum(scene.outcomes.base) == pytest.approx(math.exp(-eps0 / 2), rel=1e-13)
+    assert math.fsum(scene.outcomes.base) == pytest.approx(math.exp(-eps0 / 2), rel=1e-13, abs=0.0)
     inputs = np.linspace(0, 1, 101)
 
     def smallest(z: float) -> float:
         return float(np.min(eps0 / 2 * np.exp(-eps0 * np.abs(z - inputs))))
 
     total = quad(smallest, -40 / eps0, 0.5)[0] + quad(smallest, 0.5, 1 + 40 / eps0)[0]
-    assert math.fsum(scene.outcomes.base) == pytest.approx(total, rel=1e-7)
+    assert math.fsum(scene.outcomes.base) == pytest.approx(total, rel=1e-7, abs=0.0)
 
 
 @pytest.mark.parametrize("sigma", [0.05, 0.3, 1.0, 20.0, 1e3, 1e5])
@@ -124,7 +124,7 @@ def test_gaussian_cells_against_scipy(sigma: float) -> None:
         below = np.concatenate([[0.0], norm.cdf(edges, centre, sigma), [1.0]])
         np.testing.assert_allclose(law, np.diff(below), atol=2e-15)
     gamma = 2 * norm.sf(0.5, 0, sigma)
-    assert math.fsum(scene.outcomes.base) == pytest.approx(gamma, rel=1e-11)
+    assert math.fsum(scene.outcomes.base) == pytest.approx(gamma, rel=1e-11, abs=0.0)
 
 
 # --- the worst pair ------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def test_laplace_answers_against_a_discretised_channel(eps0: float, n: int, epsi
         assert ours * 0.99 <= theirs <= ours * (1 + 5e-4)
         leaked = Shuffled(laplace, n).bound("dataset", epsilon=epsilon).value
         assert leaked == pytest.approx(
-            Shuffled(cut, n).bound("dataset", epsilon=epsilon).value, rel=0.02
+            Shuffled(cut, n).bound("dataset", epsilon=epsilon).value, rel=0.02, abs=0.0
         )
 
 
@@ -244,7 +244,7 @@ def test_others_outside_the_interval_are_no_data_set() -> None:
 def test_discrete_laplace_tends_to_laplace() -> None:
     fine = Shuffled(DiscreteLaplace(2000, eps0=2.0), 1000).bound("blanket", epsilon=0.1).value
     smooth = Shuffled(Laplace(eps0=2.0), 1000).bound("blanket", epsilon=0.1).value
-    assert fine == pytest.approx(smooth, rel=2e-3)
+    assert fine == pytest.approx(smooth, rel=2e-3, abs=0.0)
 
 
 def test_outcomes_swap_twice() -> None:

@@ -128,8 +128,8 @@ def test_laws_sum_to_one(case: Case) -> None:
 def test_budget_is_the_largest_ratio(case: Case) -> None:
     matrix = case.matrix
     largest = float(np.log(matrix.max(axis=0) / matrix.min(axis=0)).max())
-    assert case.randomizer.eps0 == pytest.approx(largest, rel=1e-12)
-    assert Channel(matrix).eps0 == pytest.approx(largest, rel=1e-12)
+    assert case.randomizer.eps0 == pytest.approx(largest, rel=1e-12, abs=0.0)
+    assert Channel(matrix).eps0 == pytest.approx(largest, rel=1e-12, abs=0.0)
 
 
 @pytest.mark.parametrize("case", ALL)
@@ -140,7 +140,7 @@ def test_blanket_is_below_every_law(case: Case) -> None:
     mass = math.fsum(scene.outcomes.base)
     assert mass <= math.fsum(true) * (1 + 1e-13)
     if case.whole:
-        assert mass == pytest.approx(math.fsum(true), rel=1e-12)
+        assert mass == pytest.approx(math.fsum(true), rel=1e-12, abs=0.0)
     # where the ratios say base = b, the explicit outcomes of that kind have a minimum >= b
     for first, second, base in table(scene.outcomes):
         kind = np.isclose(case.matrix[0] / case.matrix[1], first / second, rtol=1e-9)
@@ -194,7 +194,7 @@ def test_same_answers_as_the_channel(case: Case, n: int) -> None:
     ours = Shuffled(case.randomizer, n).bound("blanket", epsilon=epsilon).value
     theirs = Shuffled(Channel(case.matrix), n).bound("blanket", epsilon=epsilon).value
     if case.whole:
-        assert ours == pytest.approx(theirs, rel=5e-4)
+        assert ours == pytest.approx(theirs, rel=5e-4, abs=0.0)
     else:
         assert ours >= theirs * (1 - 5e-4)
     leaked = Shuffled(case.randomizer, n).bound("dataset", epsilon=epsilon).value
@@ -208,13 +208,15 @@ def test_check_in_is_an_erasure_column(case: Case) -> None:
     silent = np.full((len(case.matrix), 1), 1.0 - rate)
     channel = Channel(np.hstack([rate * case.matrix, silent]))
     checked = CheckIn(case.randomizer, rate)
-    assert checked.eps0 == pytest.approx(channel.eps0, rel=1e-12)
+    assert checked.eps0 == pytest.approx(channel.eps0, rel=1e-12, abs=0.0)
     ours = table(checked.blankets()[0].outcomes)
     if case.whole:
         scene = next(s for s in channel.blankets() if s.victim == "1 against 2")
         np.testing.assert_allclose(ours, table(scene.outcomes), rtol=1e-11)
     assert ours[:, 2].sum() == pytest.approx(
-        1.0 - rate + rate * table(case.randomizer.blankets()[0].outcomes)[:, 2].sum(), rel=1e-12
+        1.0 - rate + rate * table(case.randomizer.blankets()[0].outcomes)[:, 2].sum(),
+        rel=1e-12,
+        abs=0.0,
     )
 
 
@@ -235,7 +237,7 @@ def test_one_bit_ends_are_the_worst_pair(eps0: float) -> None:
     for n in (1, 4, 100):
         grid = Shuffled(whole, n).bound("blanket", epsilon=0.1).value
         ends = Shuffled(OneBitMean(eps0=eps0), n).bound("blanket", epsilon=0.1).value
-        assert grid == pytest.approx(ends, rel=5e-4)
+        assert grid == pytest.approx(ends, rel=5e-4, abs=0.0)
 
 
 @pytest.mark.parametrize("words", [[1, 2], [1, 2, 3]])
@@ -283,7 +285,7 @@ def test_lower_end_of_hadamard_is_real_on_small_domains(words: list[int], n: int
 def test_every_allowed_budget_gives_laws(build, eps0: float) -> None:
     """From tiny to huge eps0 all laws sum to 1, the budget is kept and an answer comes out."""
     randomizer = build(eps0)
-    assert randomizer.eps0 == pytest.approx(eps0, rel=1e-9)
+    assert randomizer.eps0 == pytest.approx(eps0, rel=1e-9, abs=0.0)
     for scene in [*randomizer.blankets(), *randomizer.datasets()]:
         laws = scene.outcomes
         assert math.fsum(laws.first) == pytest.approx(1.0, abs=1e-12)

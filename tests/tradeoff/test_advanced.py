@@ -52,9 +52,9 @@ def test_lemma_6_2_for_every_slope_and_either_order(seed, e, low, high):
     assert hockey(mixture, e) - 1e-13 <= split.value
     assert split.value <= lemma_6_2(mixture, e, 0.0, 1.0) + 1e-13
     # its gamma, eta, e0, e1 satisfy the two conditions of the lemma
-    assert (1.0 - w) * split.first + w * split.second == pytest.approx(e, rel=1e-9)
+    assert (1.0 - w) * split.first + w * split.second == pytest.approx(e, rel=1e-9, abs=0.0)
     shared = (1.0 - w) * split.first * split.gamma + w * split.second * split.eta
-    assert shared == pytest.approx(e * w, rel=1e-9)
+    assert shared == pytest.approx(e * w, rel=1e-9, abs=0.0)
 
 
 @settings(max_examples=100)

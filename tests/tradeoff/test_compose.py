@@ -60,9 +60,11 @@ def test_randomized_response_is_exact_and_fast():
     p, q = binom.pmf(k, copies, share), binom.pmf(k, copies, 1.0 - share)
     for epsilon in (0.0, 3.0, 10.0, 30.0):
         exact = float(np.maximum(q - math.exp(epsilon) * p, 0.0).sum())
-        assert found.delta(epsilon) == pytest.approx(exact, rel=1e-8)
+        assert found.delta(epsilon) == pytest.approx(exact, rel=1e-8, abs=0.0)
         assert found.delta(epsilon) >= exact * (1.0 - 1e-10)
-    assert found.renyi(3.0) == pytest.approx(copies * approximate(eps).renyi(3.0), rel=1e-9)
+    assert found.renyi(3.0) == pytest.approx(
+        copies * approximate(eps).renyi(3.0), rel=1e-9, abs=0.0
+    )
 
 
 @pytest.mark.parametrize("copies", [2, 37, 1000])
@@ -89,7 +91,7 @@ def test_approximate_dp_composes_like_the_known_formula():
     keep = (1.0 - delta) ** copies
     for epsilon in (0.5, 2.0):
         pure = float(np.maximum(q - math.exp(epsilon) * p, 0.0).sum())
-        assert found.delta(epsilon) == pytest.approx(1.0 - keep + keep * pure, rel=1e-9)
+        assert found.delta(epsilon) == pytest.approx(1.0 - keep + keep * pure, rel=1e-9, abs=0.0)
 
 
 def test_random_pair_thousand_copies_in_time():

@@ -36,6 +36,8 @@ _DEEPEST, _REVEALING, _LEAST_LEAK = 1e-30, 1e-22, 1e-14
 """Deltas at which grids end: of a pure round, of another (the rest is revealing), of a leak."""
 _LARGEST_LOSS = 600.0
 """Beyond, the second masses of losses underflow."""
+_FLOOR = 1e-300
+"""Masses below may have been rounded to nothing."""
 _NOTHING = Losses(np.zeros(0), np.zeros(0), 0.0)
 
 
@@ -68,7 +70,9 @@ class _Composed(ProfileCurve):
 
     def delta(self, epsilon: float) -> float:
         found = super().delta(epsilon)
-        return found if self.converted is None else min(found, self.converted.delta(epsilon))
+        if self.converted is not None:
+            found = min(found, self.converted.delta(epsilon))
+        return found if self.end.vanished(epsilon) else max(found, _FLOOR)
 
     def epsilon(self, delta: float) -> float:
         found = super().epsilon(delta)

@@ -130,7 +130,8 @@ class Samples:
         factor = float(np.max(long / np.maximum(values, 1e-300), initial=1.0, where=values > 0.0))
         factor = (1.0 - 4.0 * (len(knots) + 8) * U) / max(factor, 1.0)
         losses = np.log1p(knots[1:])
-        losses = losses - 8.0 * U * np.abs(losses) - 1e-300
+        # budgets are known from above: the last knot may lie a few roundings beyond the true end
+        losses = losses - 64.0 * U * np.abs(losses) - 1e-300
         return _made(losses, masses[1:] * factor, 0.0)
 
     def _at_smaller_slope(self, x: Array, low: Array, high: Array) -> tuple[Array, Array]:
