@@ -52,7 +52,7 @@ def test_corollary_4_3(epsilon: float, delta: float) -> None:
 @pytest.mark.parametrize(("epsilon", "delta"), list(zip(EPSILONS, EXACT, strict=True)))
 def test_exact_row(epsilon: float, delta: float) -> None:
     found = get_bound("stronger-clones").curve(LDP(4.444), 10_000).delta(epsilon)
-    assert found == pytest.approx(delta, rel=4e-4, abs=0.0)
+    assert found == pytest.approx(delta, rel=5e-4, abs=0.0)  # four digits
 
 
 # papers 000 and 002, order 4, n = 1e4: bound, eps0 = 1, eps0 = 2

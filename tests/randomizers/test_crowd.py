@@ -51,8 +51,10 @@ def test_generic_check_in() -> None:
     (scene,) = CheckIn(LDP(eps0), q).blankets()
     laws = scene.outcomes
     values = (laws.first - e * laws.second) / laws.base
-    np.testing.assert_allclose(values, [big - e, 1 - e * big, 1 - e], rtol=1e-12)
-    np.testing.assert_allclose(laws.base, [q / (big + 1), q / (big + 1), 1 - q], rtol=1e-12)
+    np.testing.assert_allclose(values, [big - e, 1 - e * big], rtol=1e-12)
+    np.testing.assert_allclose(laws.base, [q / (big + 1), q / (big + 1)], rtol=1e-12)
+    assert laws.silent == pytest.approx(1 - q, rel=1e-15, abs=0.0)
+    assert laws.rest == pytest.approx(q * (big - 1) / (big + 1), rel=1e-14, abs=0.0)
     assert Shuffled(CheckIn(LDP(eps0), q), 300).delta(epsilon).upper < (
         Shuffled(LDP(eps0), 300).delta(epsilon).upper
     )

@@ -285,7 +285,7 @@ def test_lower_end_of_hadamard_is_real_on_small_domains(words: list[int], n: int
 def test_every_allowed_budget_gives_laws(build, eps0: float) -> None:
     """From tiny to huge eps0 all laws sum to 1, the budget is kept and an answer comes out."""
     randomizer = build(eps0)
-    assert randomizer.eps0 == pytest.approx(eps0, rel=1e-9, abs=0.0)
+    assert eps0 * (1.0 - 1e-9) - 2e-14 <= randomizer.eps0 <= eps0  # flips are rounded to more noise
     for scene in [*randomizer.blankets(), *randomizer.datasets()]:
         laws = scene.outcomes
         assert math.fsum(laws.first) == pytest.approx(1.0, abs=1e-12)
