@@ -97,4 +97,13 @@ REMEMBERED: list[tuple[Judge, Case | Relation]] = [
         ),
     ),
     (judge, Case(_shuffled(_often(call("rappor", k=4, eps0=3.573), 1), 1), "delta", 1e-276)),
+    # a complement rounded to nearest; a divergence that underflows
+    (
+        judge,
+        Case(_shuffled(_sometimes(call("BinaryRR", eps0=1.0), 1e-150), 3), "alpha", 0.3),
+    ),
+    (
+        judge,
+        Case(_shuffled(_sometimes(call("rappor", k=3, eps0=1e-6), 1e-310), 2), "order", 1.5),
+    ),
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from shuffledp.curves.ends import End, PureEnd
 from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
-from shuffledp.numerics.logs import log1p_exp
+from shuffledp.numerics.logs import complement_above, log1p_exp
 from shuffledp.numerics.search import peak
 
 Profile = Callable[[float, float], Enclosure]
@@ -50,7 +50,7 @@ def tradeoff_from_profile(
     slack = 1e-15
     return Enclosure(
         min(max(result.lower - slack, 0.0), 1.0 - alpha),
-        min(max(result.upper + slack, beyond), 1.0 - certain, 1.0 - alpha),
+        min(max(result.upper + slack, beyond), float(complement_above(max(certain, alpha)))),
     )
 
 
@@ -112,7 +112,8 @@ def renyi_from_profile(
     for profile, exponent in ((first, order - 2.0), (second, -order - 1.0)):
         total = float(np.logaddexp(total, _log_integral(profile, nodes, exponent, lower)))
     log_moment = total + math.log(order * (order - 1.0)) + (-1e-9 if lower else 1e-9)
-    return min(log1p_exp(log_moment) / (order - 1.0), top)
+    value = log1p_exp(log_moment) / (order - 1.0)
+    return min(value if lower else math.nextafter(value, math.inf), top)
 
 
 def _log_integral(profile: Profile, nodes: list[float], exponent: float, lower: bool) -> float:
@@ -152,13 +153,14 @@ def _nodes(profile: Profile, top: float) -> list[float]:
 
 def _log_chord(a: float, b: float, high: float, low: float, exponent: float, lower: bool) -> float:
     """ln of the integral over 1+a <= t <= 1+b of t^exponent times the chord from high to low."""
-    if b <= a or max(high, low) <= 0.0:
+    size = max(high, low)
+    if b <= a or size <= 0.0:
         return -math.inf
     reference = exponent * math.log1p(b if exponent > 0.0 else a)
     steps = 1 + min(int(abs(exponent) * (math.log1p(b) - math.log1p(a)) / 0.02), 10_000)
     share = np.arange(steps + 1.0) / steps
-    logs, chord = np.log1p(a + (b - a) * share), high + (low - high) * share
+    logs, chord = np.log1p(a + (b - a) * share), high / size + (low - high) / size * share
     # t^exponent at its larger (smaller) value on each short piece
     at = exponent * (logs[1:] if (exponent > 0.0) != lower else logs[:-1]) - reference
     total = float(np.sum(np.exp(at) * (chord[1:] + chord[:-1]))) * 0.5 * (b - a) / steps
-    return reference + math.log(total) if total > 0.0 else -math.inf
+    return reference + math.log(size) + math.log(total) if total > 0.0 else -math.inf

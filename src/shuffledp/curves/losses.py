@@ -18,6 +18,7 @@ from shuffledp.curves.ends import PureEnd
 from shuffledp.curves.tradeoff.hull import lower_hull
 from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.composed_losses import Losses
+from shuffledp.numerics.logs import complement_above
 
 _UNITS = np.concatenate(
     [np.arange(1, 31) * 0.1, 3.0 + np.arange(1, 21) * 0.15, 6.0 + np.arange(1, 21) * 0.3]
@@ -205,7 +206,8 @@ def tradeoffs(losses: Losses, alphas: Array, up: bool) -> Array:
     knots = np.append(0.0, np.exp(losses.values))
     profile = _profile(np.diff(knots), np.append(0.0, losses.masses), losses.revealing)
     best = np.max(1.0 - profile - np.multiply.outer(alphas, knots), axis=-1)
-    return np.asarray(np.clip(best + (_BLUR if up else -_BLUR), 0.0, 1.0 - alphas))
+    most = complement_above(alphas) if up else 1.0 - alphas
+    return np.asarray(np.clip(best + (_BLUR if up else -_BLUR), 0.0, most))
 
 
 def stated_losses(epsilon: float, delta: float) -> Losses:

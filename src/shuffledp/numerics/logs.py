@@ -1,4 +1,4 @@
-"""Logarithms that neither warn at zero nor cancel near one."""
+"""Logarithms that neither warn at zero nor cancel near one, and complements."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from shuffledp.numerics.binomial import Array
 def log(x: Array) -> Array:
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(x))
+
+
+def complement_above(share: Array | float) -> Array:
+    """1 - share, rounded up."""
+    rest = np.asarray(1.0 - share)
+    return np.where(1.0 - rest == share, rest, np.nextafter(rest, 2.0))
 
 
 def log_factorials(top: int) -> Array:
