@@ -177,3 +177,39 @@ def test_a_list_of_categories_may_begin_with_a_mark() -> None:
     Path("list.txt").write_bytes("é\n".encode("latin1"))
     assert "in UTF-8" in _call(f"run g.csv {HISTOGRAM.replace('A,B,C', 'list.txt')}").output
     assert sorted(os.listdir()) == ["g.csv", "list.txt"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["unix", "windows", "macintosh"])
+@pytest.mark.parametrize("more", ["", " --other REST"], ids=["listed", "other"])
+def test_a_user_without_a_value_is_not_lost(end: str, more: str) -> None:
+    """In a table of one column that is an empty line: n must not tell whether there was a value."""
+    rows = ["d", *"ABC" * N, "", *"ABC" * N, ""]
+    Path("t.csv").write_bytes(end.join(rows).encode())
+    said = _call(f"run t.csv {HISTOGRAM}{more}").output
+    assert f"missing values (row {3 * N + 1})" in said
+    found = _answer(f"run t.csv {HISTOGRAM}{more} --on-bad-rows drop --minimum {N}")
+    assert (found["dropped"], found["reports"]) == (1, 6 * N)
+
+
+@pytest.mark.parametrize(
+    ("names", "good", "opens"), [("d", "A", '"B'), ("d,x", "A,1", 'A,"1')], ids=["asked", "beside"]
+)
+@pytest.mark.parametrize("rows", [(N,), (N, 2 * N)], ids=["to the end", "to the next"])
+@pytest.mark.parametrize("line", ["run t.csv", f"run t.csv --n {3 * N}"])
+def test_a_quote_that_is_not_closed_takes_no_rows(
+    line: str, rows: tuple[int, ...], names: str, good: str, opens: str
+) -> None:
+    table = [opens if row in rows else good for row in range(3 * N)]
+    Path("t.csv").write_text("\n".join([names, *table, ""]))
+    assert "a row in each line" in _call(f"{line} {HISTOGRAM} --other REST").output
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["unix", "windows", "macintosh"])
+@pytest.mark.parametrize("last", [False, True], ids=["open", "ended"])
+def test_lines_are_counted_as_they_end(
+    end: str, last: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a block of the file ends between the two bytes of one end."""
+    monkeypatch.setattr("shuffledp.pipeline.tables._BUFFER", 4)
+    Path("t.csv").write_bytes((end.join(["d", *"ABCAB"]) + end * last).encode())
+    assert sum(batch.num_rows for batch in read("t.csv", ["d"])) == 5

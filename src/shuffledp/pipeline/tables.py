@@ -102,6 +102,8 @@ def _batches(path: str | Path, columns: Sequence[str], rows: int) -> Iterator[An
         reader = pa.csv.open_csv(
             path,
             read_options=pa.csv.ReadOptions(skip_rows=about),
+            # in a table of one column, the line of a user without a value is empty
+            parse_options=pa.csv.ParseOptions(ignore_empty_lines=False),
             convert_options=pa.csv.ConvertOptions(
                 include_columns=list(columns),
                 # all text: a later row must not contradict a type guessed from the first ones
@@ -111,7 +113,28 @@ def _batches(path: str | Path, columns: Sequence[str], rows: int) -> Iterator[An
                 null_values=["", "NA", "NaN", "nan", "null", "NULL"],
             ),
         )
-        yield from reader
+        found = 0
+        for batch in reader:
+            found += batch.num_rows
+            yield batch
+        lines = _lines(path) - about - 1
+        if found != lines:
+            raise ParameterError(
+                "data",
+                "a table with a row in each line (a quote that is not closed takes the lines after it)",
+                f"{path}: {found:,} rows in {lines:,} lines",
+            )
+
+
+def _lines(path: str | Path) -> int:
+    """How many lines a file has; they end as those of Windows, of Unix, or of an old Macintosh do."""
+    found, last = 0, b""
+    with Path(path).open("rb") as file:
+        while block := file.read(_BUFFER):
+            both = last + block
+            found += block.count(b"\n") + block.count(b"\r") - both.count(b"\r\n")
+            last = block[-1:]
+    return found + (last not in (b"", b"\n", b"\r"))
 
 
 def parquet_rows(path: str | Path) -> int:
