@@ -78,6 +78,14 @@ def outward(value: float, up: bool, digits: int = 6) -> str:
     return f"{float(context.plus(Decimal(value))):.{digits}g}"
 
 
+def in_full(value: float) -> str:
+    """What was asked about, and nothing below it: six digits if they say it all, else every one."""
+    short = f"{value:g}"
+    # the double below a decimal stands for that decimal
+    exact = value <= float(short) <= math.nextafter(value, math.inf)
+    return short if exact or not math.isfinite(value) else repr(float(value))
+
+
 @dataclass(frozen=True)
 class Interval:
     """The truth in the worst case lies between ``lower`` and ``upper``.

@@ -85,7 +85,7 @@ def test_values_from_the_data_change_the_label(line: str, kind: str) -> None:
     privacy = [row for row in shown.stdout.splitlines() if row.startswith("privacy")]
     assert len(privacy) == 1
     assert "NOT COVERED: the list of values" in privacy[0]
-    assert "PROVEN" not in privacy[0]
+    assert "PROVEN" not in shown.stdout
     assert "warning: the list of the 4 values found is published" in shown.stderr
     found = _ok(line)
     assert found["privacy"] is None
@@ -100,16 +100,62 @@ def test_values_from_the_data_change_the_label(line: str, kind: str) -> None:
     assert Path("out.svg").stat().st_size != Path("listed.svg").stat().st_size
 
 
-def test_the_title_of_a_picture_is_the_label(monkeypatch: pytest.MonkeyPatch) -> None:
-    titles: list[str] = []
+SEEDED = f"--categories ATL,BOS,LAX,{SECRET} --simulation 3"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ("--categories-from-data", "NOT COVERED: the list of values"),
+        (SEEDED, "NOT PRIVATE: simulated randomness"),
+    ],
+    ids=["from data", "simulated"],
+)
+@pytest.mark.parametrize("line", [RUN, BUDGETS], ids=["run", "personalized"])
+def test_nothing_is_called_proven_where_nothing_is(
+    line: str, options: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in text nor in JSON, tables, pictures or the book."""
+    pictured: list[str] = []
+
+    def dress(axes: Any, title: str) -> None:
+        pictured.extend([title, *axes.get_legend_handles_labels()[1]])
+
     for module in ("estimates", "personalized"):
-        monkeypatch.setattr(
-            f"shuffledp.reports.{module}.dress", lambda _axes, title: titles.append(title)
-        )
-    for line in (RUN, BUDGETS):
-        assert _call(f"{line} --categories-from-data --plot x.png").exit_code == 0
-    assert len(titles) == 2
-    assert all("NOT COVERED: the list of values" in title for title in titles)
+        monkeypatch.setattr(f"shuffledp.reports.{module}.dress", dress)
+    _ok("ledger init users --epsilon 9 --delta 1e-5 --store book.db")
+    line += f" {options} --out x.csv --plot x.png --ledger book.db --cohort users"
+    found = _ok(line)
+    assert found["privacy"] is None
+    assert found["label"].startswith(reason)
+    shown = _call(line)
+    assert f"privacy: {reason}" in shown.stdout
+    assert reason in pictured[0]
+    assert Path("x.csv").read_text().count(reason) == 4
+    for said in (json.dumps(found), shown.output, *pictured, Path("x.csv").read_text()):
+        assert "PROVEN" not in said
+    history = _call("ledger export --store book.db").stdout
+    assert history.count(reason) == 2
+
+
+def test_simulated_reports_are_called_so_in_every_step() -> None:
+    _ok(f"{RUN.replace('run ', 'encode ')} {SEEDED} --out e.csv")
+    assert _ok("analyze e.csv --unshuffled")["label"].startswith("NOT PRIVATE: simulated")
+    mixed = _ok("shuffle e.csv --out m.csv")
+    assert mixed["epsilon"] is None
+    assert not mixed["promised"]["kept"]
+    assert mixed["label"].startswith("NOT PRIVATE: simulated")
+    shown = _call("shuffle e.csv --out m.csv").stdout + _call("analyze m.csv").stdout
+    assert shown.count("NOT PRIVATE: simulated") == 2
+    assert "PROVEN" not in shown
+    assert _ok("analyze m.csv")["privacy"] is None
+
+
+@pytest.mark.parametrize("line", [RUN, BUDGETS], ids=["run", "personalized"])
+def test_a_delta_is_not_shown_smaller_than_it_is(line: str) -> None:
+    line = f"{line} {LISTED} --other REST".replace("1e-6", "1.2345649e-6")
+    assert "at delta 1.2345649e-06 (PROVEN" in _ok(line)["label"]
+    assert "at delta 3e-06 (PROVEN" in _ok(line.replace("1.2345649e-6", "3e-6"))["label"]
 
 
 def test_the_label_goes_through_the_files() -> None:

@@ -150,12 +150,11 @@ def job_booking(ledger: str | None, cohort: str | None) -> Booking:
     book = booking(ledger, cohort)
 
     def spend(job: Job, reports: frozenset[str]) -> None:
-        from shuffledp.pipeline.job import FOUND
         from shuffledp.protocols import Shuffled
 
         protocol = Shuffled(job.device.randomizer, job.n)
         about = f"{job.task} of {', '.join(job.columns)}"
-        book(protocol, f"{about}; {FOUND}" if job.values_from_data else about, reports)
+        book(protocol, "; ".join(filter(None, (about, job.uncovered))), reports)
 
     return spend
 

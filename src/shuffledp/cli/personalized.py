@@ -61,7 +61,6 @@ def personalized(
     """Randomize every row of DATA at its own budget, shuffle, estimate the frequencies."""
     from shuffledp.ledger.amounts import decimal_above, float_below
     from shuffledp.pipeline import write_estimate
-    from shuffledp.pipeline.job import FOUND
     from shuffledp.pipeline.personalized import personalized as collect
 
     if budgets_visible is None:
@@ -73,8 +72,9 @@ def personalized(
         from shuffledp.ledger import Guarantee
 
         loss = decimal_above(Fraction(guarantees.worst.interval.upper), digits=20)
-        about = f"frequencies of {column}, a budget per user"
-        about = f"{about}; {FOUND}" if from_data else about
+        about = "; ".join(
+            filter(None, (f"frequencies of {column}, a budget per user", guarantees.uncovered))
+        )
         spend(Guarantee(loss, str(delta)), about, frozenset())
 
     # no more than the decimal that was typed, which is what a book records
@@ -100,7 +100,7 @@ def personalized(
     if plot is not None:
         from shuffledp.reports.personalized import save_guarantees
 
-        save_guarantees(guarantees, plot, FOUND if from_data else "")
+        save_guarantees(guarantees, plot)
     if as_json:
         described = {
             "column": column,
@@ -109,7 +109,7 @@ def personalized(
             "simulated": simulation is not None,
             "categories_from_data": from_data,
             "warning": guarantees.warning,
-            "classes": [each.to_dict() for each in guarantees.classes],
+            "classes": [each.to_dict(guarantees.uncovered) for each in guarantees.classes],
             "seconds": time.perf_counter() - start,
         }
         print_json(described | found.to_dict())

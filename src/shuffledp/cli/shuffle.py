@@ -44,7 +44,6 @@ def shuffle(
     reports may be released once only.
     """
     from shuffledp.pipeline import shuffle as mix
-    from shuffledp.sampling import SIMULATED
 
     book = job_booking(ledger, cohort)
     with bar("shuffling") as advance:
@@ -57,16 +56,19 @@ def shuffle(
             book=book,
             advance=advance,
         )
-    kept = job.guarantee.upper <= job.epsilon
+    proven = job.proven
     if as_json:
         print_json(
             {
                 "reports": number,
                 "n": job.n,
                 "file": out,
-                "epsilon": None if job.values_from_data else job.guarantee.to_dict(),
+                "epsilon": None if proven is None else proven.to_dict(),
                 "delta": job.delta,
-                "promised": {"epsilon": job.epsilon, "kept": kept},
+                "promised": {
+                    "epsilon": job.epsilon,
+                    "kept": proven is not None and proven.upper <= job.epsilon,
+                },
                 "label": job.label,
                 "simulated": job.simulated,
                 "categories_from_data": job.values_from_data,
@@ -75,5 +77,3 @@ def shuffle(
         return
     click.echo(f"{out}: {number:,} reports shuffled")
     click.echo(f"privacy: {job.label}")
-    if job.simulated:
-        click.echo(SIMULATED)

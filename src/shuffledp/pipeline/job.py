@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from shuffledp import checks
 from shuffledp.analysis import Estimate, Frequencies, HeavyHitters, Means, quantiles
 from shuffledp.errors import ParameterError
-from shuffledp.labels import Interval, outward
+from shuffledp.labels import Interval, in_full
+from shuffledp.pipeline.label import DROPPED, UNSHUFFLED, privacy, uncovered
 from shuffledp.pipeline.tables import arrow
 from shuffledp.planning import HeavyHitters as Words
 from shuffledp.planning import Histogram, Mean, Target, Task, Vector, plan
 from shuffledp.protocols import Shuffled
-from shuffledp.sampling import SIMULATED, Device, Stream, device
+from shuffledp.sampling import Device, Stream, device
 from shuffledp.sampling.device import Reports
 from shuffledp.sampling.prefixes import PrefixDevice
 from shuffledp.shuffling.shuffler import MEMORY
@@ -37,9 +38,6 @@ _UNDECLARED = "a value that is not shown here"
 _SHOWN = 60
 _WHOLE = 2**53
 """Up to here every whole number is a double."""
-FOUND = "NOT COVERED: the list of values, which was read from the data and is published as it is"
-DROPPED = "NOT COVERED: how many rows were dropped"
-UNSHUFFLED = "NOT SHUFFLED"
 
 
 @dataclass(frozen=True)
@@ -213,7 +211,6 @@ class Job:
 
     def estimate(self, tally: Tally) -> Estimate:
         """The answer, with the privacy it cost."""
-        simulated = SIMULATED if self.simulated else ""
         if isinstance(tally, HeavyHitters):
             found = tally.estimate(self.most)
             found = replace(found, names=tuple(text(word, self.letters) for word in found.names))
@@ -224,12 +221,17 @@ class Job:
             found = quantiles(tally, QUARTILES)[0].scaled(self.low, self.high)
         else:
             found = tally.estimate(self.columns).scaled(self.low, self.high)
-        return replace(
-            found,
-            guarantee=self.guarantee if self.shuffled and not self.values_from_data else None,
-            label=self.label,
-            note="; ".join(filter(None, (found.note, simulated))),
-        )
+        return replace(found, guarantee=self.proven, label=self.label)
+
+    @property
+    def uncovered(self) -> str:
+        """Why nothing is proven of what is released, if so."""
+        return uncovered(simulated=self.simulated, values_from_data=self.values_from_data)
+
+    @property
+    def proven(self) -> Interval | None:
+        """What holds for the release as a whole, if anything does."""
+        return self.guarantee if self.shuffled and not self.uncovered else None
 
     @property
     def label(self) -> str:
@@ -237,17 +239,12 @@ class Job:
         device = f"{self.device.randomizer}"
         dropped = [DROPPED] * (self.bad_rows == "drop")
         if not self.shuffled:
-            said = [f"{UNSHUFFLED}; each report alone is {device}"]
-            return "; ".join(said + [FOUND] * self.values_from_data + dropped)
+            alone = f"{UNSHUFFLED}; each report alone is {device}"
+            return "; ".join([*filter(None, [self.uncovered]), alone, *dropped])
         known = self.guarantee
-        epsilon = f"epsilon {outward(known.upper, up=True)} at delta {self.delta:g}"
-        who = f"{self.n:,} users, {device}"
-        if self.values_from_data:
-            conditional = f"{FOUND}. If it were public: {epsilon} (by {known.theorem}), {who}"
-            return "; ".join([conditional, *dropped])
-        said = [f"{epsilon} ({known.status.value} by {known.theorem}), {who}"]
+        said = [f"{privacy(known, self.delta, self.uncovered)}, {self.n:,} users, {device}"]
         if known.upper > self.epsilon:
-            said.append(f"NOT the promised epsilon {self.epsilon:g}, which needs more users")
+            said.append(f"NOT the promised epsilon {in_full(self.epsilon)}, which needs more users")
         return "; ".join(said + dropped)
 
     def to_json(self) -> str:

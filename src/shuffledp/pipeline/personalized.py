@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from shuffledp import checks
 from shuffledp.analysis import Estimate, Frequencies, MixedFrequencies, combine
 from shuffledp.errors import ParameterError
-from shuffledp.labels import outward
-from shuffledp.pipeline.job import FOUND, distinct, numbered, numbers, places
+from shuffledp.pipeline.job import distinct, numbered, numbers, places
+from shuffledp.pipeline.label import privacy, uncovered
 from shuffledp.pipeline.tables import read
 from shuffledp.protocols import Personalized
 from shuffledp.protocols.personalized import Guarantees
 from shuffledp.randomizers import KRR
 from shuffledp.randomizers.families import KRRFamily
-from shuffledp.sampling import SIMULATED, Device, Stream, device
+from shuffledp.sampling import Device, Stream, device
 
 _MOST = 10_000
 """Distinct budgets."""
@@ -59,7 +59,10 @@ def personalized(
     for eps0, machine in devices.items():
         actual[machine.randomizer.eps0] += users[eps0]
     deployment = Personalized(KRRFamily(k), dict(actual), budgets_visible=budgets_visible)
-    guarantees = deployment.guarantees(delta=delta)
+    guarantees = replace(
+        deployment.guarantees(delta=delta),
+        uncovered=uncovered(simulated=stream.simulated, values_from_data=values_from_data),
+    )
     together = MixedFrequencies(list(devices.values()), [users[eps0] for eps0 in devices])
     apart = {eps0: Frequencies(machine) for eps0, machine in devices.items()}
     for row, batch in numbered(read(data, [column, budgets_column])):
@@ -78,23 +81,12 @@ def personalized(
         found = combine([tally.estimate(categories) for tally in apart.values()])
     else:
         found = together.estimate(categories)
-    note = "; ".join(filter(None, (found.note, SIMULATED if stream.simulated else "")))
     book(guarantees)
-    worst = guarantees.worst.interval
-    known = None if values_from_data else worst
-    label = _label(guarantees, values_from_data)
-    return guarantees, replace(found, guarantee=known, label=label, note=note)
-
-
-def _label(guarantees: Guarantees, values_from_data: bool) -> str:
-    """What the worst class is guaranteed, in words."""
     worst = guarantees.worst
-    known = worst.interval
-    epsilon = f"epsilon {outward(known.upper, up=True)} at delta {guarantees.given:g}"
-    who = f"worst class (budget {worst.eps0:g})"
-    if values_from_data:
-        return f"{FOUND}. If it were public: {epsilon} (by {known.theorem}), {who}"
-    return f"{epsilon} ({known.status.value} by {known.theorem}), {who}"
+    said = privacy(worst.interval, delta, guarantees.uncovered)
+    label = f"{said}, worst class (budget {worst.eps0:g})"
+    known = None if guarantees.uncovered else worst.interval
+    return guarantees, replace(found, guarantee=known, label=label)
 
 
 def _changed(data: str | Path) -> ParameterError:

@@ -72,15 +72,18 @@ class Class:
     applies: str
     """'amplified', or 'own budget' where shuffling is not known to add anything."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+    def to_dict(self, uncovered: str = "") -> dict[str, Any]:
+        """JSON-ready form; of a release that is not covered, what would hold otherwise."""
+        known = self.interval.to_dict()
+        otherwise = {"lower": known["lower"], "upper": known["upper"]}
         return {
             "eps0": self.eps0,
             "eps0_smallest": self.smallest,
             "count": self.count,
-            self.interval.quantity: self.interval.to_dict(),
+            self.interval.quantity: None if uncovered else known,
+            **({"otherwise": otherwise} if uncovered else {}),
             "applies": self.applies,
-            "status": self.interval.status.value,
+            "status": None if uncovered else self.interval.status.value,
             "theorem": self.interval.theorem,
         }
 
@@ -93,6 +96,8 @@ class Guarantees:
     given: float
     classes: tuple[Class, ...]
     warning: str
+    uncovered: str = ""
+    """Why nothing is proven of a release that was made in this way, if so."""
 
     @property
     def worst(self) -> Class:

@@ -11,7 +11,6 @@ from shuffledp.pipeline import Job
 from shuffledp.reports.fonts import drawable, plain
 from shuffledp.reports.plot import dress, new_figure, save_figure
 from shuffledp.reports.text import print_rows
-from shuffledp.sampling import SIMULATED
 
 _MOST_BARS = 40
 
@@ -43,8 +42,7 @@ def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:
     if len(order) > _MOST_BARS:
         order = np.argsort(-found.values)[:_MOST_BARS]
     names = [plain(str(found.names[i])) for i in order]
-    title = [f"{job.task} of {', '.join(job.columns)}", f"privacy: {found.label}"]
-    title = [plain(line) for line in title + [SIMULATED] * job.simulated]
+    title = [plain(f"{job.task} of {', '.join(job.columns)}"), plain(f"privacy: {found.label}")]
     low, high = found.interval()
     values = found.values[order]
     errors = [values - low[order], high[order] - values]

@@ -7,12 +7,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from shuffledp.labels import outward
+from shuffledp.labels import in_full, outward
 from shuffledp.protocols.personalized import Guarantees, Personalized
 from shuffledp.reports.plot import COLOURS, dress, new_figure, save_figure
 from shuffledp.reports.text import NAMES, console
 
 _SHOWN = 40
+_GREYS = "#555555", "#999999"
 
 
 def print_guarantees(protocol: Personalized, answer: Guarantees, seconds: float) -> None:
@@ -32,9 +33,10 @@ def print_classes(answer: Guarantees) -> None:
     """One row per class."""
     asked = "delta" if answer.quantity == "epsilon" else "epsilon"
     name = NAMES[answer.quantity]
-    title = f"{name} at {asked} = {answer.given:g}, by class"
-    table = Table(title=title, title_justify="left")
-    for column in ("own eps", "users", "leaked", "guaranteed", "applies", "status", "theorem"):
+    title = f"{name} at {asked} = {in_full(answer.given)}, by class"
+    table = Table(title=". ".join(filter(None, (title, answer.uncovered))), title_justify="left")
+    ends = [f"otherwise {end}" if answer.uncovered else end for end in ("leaked", "guaranteed")]
+    for column in ("own eps", "users", *ends, "applies", "status", "theorem"):
         left = column in ("applies", "status", "theorem")
         table.add_column(column, justify="left" if left else "right")
     step = max(1, -(-len(answer.classes) // _SHOWN))
@@ -49,23 +51,27 @@ def print_classes(answer: Guarantees) -> None:
             outward(each.interval.lower, up=False),
             outward(each.interval.upper, up=True),
             each.applies,
-            each.interval.status.value,
+            "-" if answer.uncovered else each.interval.status.value,
             each.interval.theorem,
         )
     console().print(table)
 
 
-def save_guarantees(answer: Guarantees, path: str | Path, remark: str = "") -> None:
+def save_guarantees(answer: Guarantees, path: str | Path) -> None:
     """Own budget on x, amplified on y, the interval shaded."""
     figure, axes = new_figure()
     at = [each.eps0 for each in answer.classes]
     lower = [each.interval.lower for each in answer.classes]
     upper = [each.interval.upper for each in answer.classes]
     style, dashed = ("o-", "o--") if len(at) <= 64 else ("-", "--")
-    axes.fill_between(at, lower, upper, color=COLOURS["PROVEN"], alpha=0.25)
-    axes.plot(at, upper, style, color=COLOURS["PROVEN"], label="guaranteed (PROVEN)")
-    leaked = "leaked by a data set (FIXED_PAIR)"
-    axes.plot(at, lower, dashed, ms=3, color=COLOURS["FIXED_PAIR"], label=leaked)
+    guaranteed, leaked = "guaranteed (PROVEN)", "leaked by a data set (FIXED_PAIR)"
+    colours = COLOURS["PROVEN"], COLOURS["FIXED_PAIR"]
+    if answer.uncovered:
+        guaranteed, leaked = "otherwise guaranteed", "otherwise leaked by a data set"
+        colours = _GREYS
+    axes.fill_between(at, lower, upper, color=colours[0], alpha=0.25)
+    axes.plot(at, upper, style, color=colours[0], label=guaranteed)
+    axes.plot(at, lower, dashed, ms=3, color=colours[1], label=leaked)
     if answer.quantity == "epsilon":
         axes.plot(at, at, "k:", label="own budget, unshuffled")
     if min(upper) > 0.0:
@@ -73,5 +79,5 @@ def save_guarantees(answer: Guarantees, path: str | Path, remark: str = "") -> N
     axes.set(xlabel="own budget eps_i", ylabel=f"{NAMES[answer.quantity]} after shuffling")
     shown = "visible" if "travels" in answer.warning else "hidden"
     title = f"{NAMES[answer.quantity]} by own budget, budgets {shown}"
-    dress(axes, "; ".join(filter(None, (title, remark))))
+    dress(axes, "; ".join(filter(None, (title, answer.uncovered))))
     save_figure(figure, path)
