@@ -28,6 +28,10 @@ class ShuffleDPError(Exception):
         return str(self.args[0]) if self.args else ""
 
 
+NOT_SHOWN = "a value that is not shown here"
+"""Errors are kept in logs; what a user holds is not for them."""
+
+
 class ParameterError(ShuffleDPError, ValueError):
     """A parameter violates a stated condition."""
 

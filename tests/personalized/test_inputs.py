@@ -73,7 +73,7 @@ def _run(*arguments: str) -> tuple[int, str]:
         ("id,budget\n1,2\n", "column"),
         ("id,eps\n1,0.5\n2,\n", "row 3"),
         ("id,eps\n1,0.5\n2,-3\n", "row 3"),
-        ("id,eps\n1,lots\n", "'lots'"),
+        ("id,eps\n1,lots\n", "in row 2 (the header is row 1)"),
         ("id,eps\n1\n", "row 2"),
     ],
 )
@@ -124,6 +124,7 @@ def test_command(tmp_path: Path) -> None:
         ("eps,eps\n1,2\n", "one column only"),
         ("1\n2\n", "first row names the columns"),
         ("eps\n1\n200\n", "user 2"),
+        ('eps,name\n1,a\n2,"b\n3,c\n', "readable CSV file"),  # the last user would be lost
     ],
 )
 def test_files_that_could_be_misread(tmp_path: Path, text: str, message: str) -> None:
@@ -171,3 +172,23 @@ def test_very_many_visible_budgets_count_on_the_rarest() -> None:
         own = alone.guarantees(delta=1e-5).classes[0].interval
         assert each.interval.upper == pytest.approx(own.upper, rel=1e-3, abs=0.0)
         assert each.interval.lower <= each.interval.upper
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name,eps\nZoe-secret,1\n",
+        "name,eps\n1,1\nZoe-secret,1,2\n",
+        "Zoe-secret,0.5\n",
+    ],
+    ids=["no number", "too many cells", "no header"],
+)
+def test_what_a_user_holds_is_not_quoted(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "users.csv"
+    path.write_text(text)
+    code, output = _run(
+        *("--mechanism", "laplace", "--budgets", str(path), "--column", "name"),
+        *("--delta", "1e-5", "--budgets-hidden"),
+    )
+    assert code == 2
+    assert "Zoe-secret" not in output

@@ -213,3 +213,20 @@ def test_lines_are_counted_as_they_end(
     monkeypatch.setattr("shuffledp.pipeline.tables._BUFFER", 4)
     Path("t.csv").write_bytes((end.join(["d", *"ABCAB"]) + end * last).encode())
     assert sum(batch.num_rows for batch in read("t.csv", ["d"])) == 5
+
+
+@pytest.mark.parametrize("before", range(1, 14))
+def test_nobody_sends_a_report_for_each_line_of_a_value(before: int) -> None:
+    """A value of several lines is one user's, also where a block of the reader ends inside it."""
+    block = 1 << 20
+    start = "d\n" + "A\n" * ((block - before) // 2)
+    value = '"' + "\n".join("A" * 11) + '"\n'
+    Path("t.csv").write_text(start[: block - before - before % 2] + value + "A\n" * 100)
+    with pytest.raises(ParameterError, match="a row in each line"):
+        for _ in read("t.csv", ["d"]):
+            pass
+
+
+def test_a_quote_open_for_long_is_named() -> None:
+    Path("t.csv").write_text("d\n" + '"A\n' + "A\n" * 2_000_000)
+    assert "is a quote not closed?" in _call(f"run t.csv {HISTOGRAM} --other REST").output

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shuffledp import checks
 from shuffledp.analysis import Estimate, Frequencies, HeavyHitters, Means, quantiles
-from shuffledp.errors import ParameterError
+from shuffledp.errors import NOT_SHOWN, ParameterError
 from shuffledp.labels import Interval, in_full
 from shuffledp.pipeline.label import DROPPED, UNSHUFFLED, privacy, uncovered
 from shuffledp.pipeline.tables import arrow
@@ -33,8 +33,6 @@ BAD_ROWS = ("refuse", "drop")
 QUARTILES = (0.25, 0.5, 0.75)
 _MOST = 1e150
 """Ends of ranges, so that squares of their difference are numbers."""
-_UNDECLARED = "a value that is not shown here"
-"""Errors are kept in logs; what a user holds is not for them."""
 _SHOWN = 60
 _WHOLE = 2**53
 """Up to here every whole number is a double."""
@@ -376,9 +374,7 @@ def places(
         found = found.fill_null(categories.index(other))
     if found.null_count:
         row = first_row + int(np.flatnonzero(missing(found))[0])
-        raise ParameterError(
-            "data", f"of the declared categories only (row {row + 1})", _UNDECLARED
-        )
+        raise ParameterError("data", f"of the declared categories only (row {row + 1})", NOT_SHOWN)
     return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
 
 
@@ -405,7 +401,7 @@ def numbers(column: Any, first_row: int) -> NDArray[np.float64]:
         values = np.asarray(_doubles(column).to_numpy(zero_copy_only=False))
     except (pa.ArrowException, UnicodeDecodeError):
         row = int(np.flatnonzero(not_numbers(column))[0])
-        raise ParameterError("data", f"numbers (row {first_row + row + 1})", _UNDECLARED) from None
+        raise ParameterError("data", f"numbers (row {first_row + row + 1})", NOT_SHOWN) from None
     bad = np.flatnonzero(np.isnan(values))
     if bad.size:
         raise ParameterError("data", f"numbers (row {first_row + bad[0] + 1})", "not a number")

@@ -27,7 +27,7 @@ import numpy as np
 from shuffledp.errors import MissingExtraError, ParameterError
 from shuffledp.pipeline.engines import Advance, Collection, Engine, check_users
 from shuffledp.pipeline.job import Job, Tally
-from shuffledp.pipeline.tables import _present, _readable, arrow, kind
+from shuffledp.pipeline.tables import _readable, arrow, check_columns, kind
 from shuffledp.sampling import secure
 from shuffledp.sampling.device import Reports
 from shuffledp.sampling.integers import uniform
@@ -59,7 +59,7 @@ def _parts(job: Collection, data: str | Path) -> list[Part]:
         raise ParameterError("data", "a .parquet file for Spark", str(data))
     with _readable(data):
         file = arrow().parquet.ParquetFile(data)
-        _present(job.columns, file.schema_arrow.names)
+        check_columns(job.columns, file.schema_arrow.names)
     parts, row = [], 0
     for number in range(file.metadata.num_row_groups):
         parts.append(Part(number, row))

@@ -59,6 +59,8 @@ def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "text in UTF-8 is needed"
     lines = str(error).splitlines() or [type(error).__name__]
+    if "straddl" in lines[0]:
+        return "a row is longer than a block of the file; is a quote not closed?"
     return re.sub(r"(got \d+): .*", r"\1", lines[0])
 
 
@@ -91,19 +93,21 @@ def _batches(path: str | Path, columns: Sequence[str], rows: int) -> Iterator[An
     with _readable(path):
         if suffix == ".parquet":
             file = pa.parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
-            _present(columns, file.schema_arrow.names)
+            check_columns(columns, file.schema_arrow.names)
             yield from file.iter_batches(batch_size=rows, columns=list(columns))
             return
         about = int(_comment(path) is not None)
         names = _csv_names(path, about)
         if not names:
             raise ParameterError("data", "a table; this file has no line with names", str(path))
-        _present(columns, names)
+        # names are not listed: where there is no header, they are what a user holds
+        check_columns(columns, names, f"the {len(names)} names in its first line")
         reader = pa.csv.open_csv(
             path,
             read_options=pa.csv.ReadOptions(skip_rows=about),
-            # in a table of one column, the line of a user without a value is empty
-            parse_options=pa.csv.ParseOptions(ignore_empty_lines=False),
+            # in a table of one column, the line of a user without a value is empty; quoted line
+            # breaks are found wherever they are, and then refused
+            parse_options=pa.csv.ParseOptions(ignore_empty_lines=False, newlines_in_values=True),
             convert_options=pa.csv.ConvertOptions(
                 include_columns=list(columns),
                 # all text: a later row must not contradict a type guessed from the first ones
@@ -151,10 +155,11 @@ def column_names(path: str | Path) -> list[str]:
         return _csv_names(path, int(_comment(path) is not None))
 
 
-def _present(wanted: Sequence[str], names: Sequence[str]) -> None:
+def check_columns(wanted: Sequence[str], names: Sequence[str], said: str = "") -> None:
+    """That each is there, and once."""
     for name in wanted:
         if name not in names:
-            raise ParameterError("column", "one of " + _listed(names), name)
+            raise ParameterError("column", f"one of {said or _listed(names)}", name)
         if list(names).count(name) > 1:
             raise ParameterError("column", "the name of one column only", name)
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from shuffledp.errors import ParameterError
+from shuffledp.errors import NOT_SHOWN, ParameterError
 from shuffledp.numerics.binomial import Array
 
 _CONDITION = "a finite number > 0"
+_NUMERIC = set("0123456789+-.,_eE")
 
 
 def _budget(value: object, row: int) -> float:
@@ -64,7 +65,7 @@ def read_budgets(path: str | Path, column: str) -> Array:
     """That column of a CSV file with a header; rows are counted as in a spreadsheet (header: 1)."""
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.reader(file))
+            rows = list(csv.reader(file, strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ParameterError("budgets", "a readable CSV file", str(path)) from error
     if not rows or not rows[0]:
@@ -74,15 +75,24 @@ def read_budgets(path: str | Path, column: str) -> Array:
     values = []
     for row, cells in enumerate(rows[1:], start=2):
         if len(cells) != len(names):
-            condition = f"as many cells in row {row} as in the header ({len(names)})"
-            raise ParameterError("budgets", condition, ",".join(cells))
-        cell = cells[place].strip()
-        if "_" in cell:  # Python would read 1_0 as 10
-            raise ParameterError("budgets", f"{_CONDITION} in row {row}", cell)
-        values.append(_budget(cell, row))
+            condition = f"as many cells in row {row} as in the header, row 1 ({len(names)})"
+            raise ParameterError("budgets", condition, len(cells))
+        values.append(_cell(cells[place].strip(), row))
     if not values:
         raise ParameterError("budgets", "a CSV file with at least one user", "a header only")
     return np.array(values)
+
+
+def _cell(text: str, row: int) -> float:
+    """The budget in a cell; what does not look like one may be anything, and is not quoted."""
+    condition = f"{_CONDITION} in row {row} (the header is row 1)"
+    try:
+        if "_" in text:  # Python would read 1_0 as 10
+            raise ValueError
+        return _budget(float(text), row)
+    except ValueError:
+        shown = text if set(text) <= _NUMERIC else NOT_SHOWN
+        raise ParameterError("budgets", condition, shown) from None
 
 
 def _place(names: list[str], column: str) -> int:
@@ -90,9 +100,10 @@ def _place(names: list[str], column: str) -> int:
     if column not in names:
         if all(_is_number(name) for name in names):
             raise ParameterError(
-                "budgets", "a CSV file whose first row names the columns", ",".join(names)
+                "budgets", "a CSV file whose first row names the columns", "numbers"
             )
-        raise ParameterError("column", "one of " + ", ".join(names), column)
+        # they are not listed: where there is no header, they are what a user holds
+        raise ParameterError("column", f"one of the {len(names)} names in the first row", column)
     if names.count(column) > 1:
         raise ParameterError("column", "the name of one column only", column)
     return names.index(column)
