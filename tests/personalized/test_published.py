@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from shuffledp import Channel, Laplace, ParameterError, Shuffled, refute
+from shuffledp import LDP, Channel, Laplace, ParameterError, Shuffled, refute
 from shuffledp.bounds import get_bound
 from shuffledp.bounds.hps import gaussian_hps, gdp_ccc, laplace_hps
 from shuffledp.curves import GDPCurve
@@ -217,3 +217,10 @@ def test_hps_questions_are_checked() -> None:
     assert published_hps([two], [1000], epsilon=claim).value == pytest.approx(
         1e-6, rel=1e-3, abs=0.0
     )
+
+
+def test_ccc_fails_in_the_limit_too() -> None:
+    """So it is no asymptotic statement: a randomizer may reveal its value with probability delta0."""
+    shuffled = Shuffled(LDP(1.0, delta0=1e-3), 10**12)
+    assert shuffled.bound("ccc-2024-personal", epsilon=0.0).value < 1e-5
+    assert get_bound("ccc-2024-personal").theorem.status is Status.REFUTED

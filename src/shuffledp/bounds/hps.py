@@ -273,7 +273,7 @@ def hps(randomizer: Randomizer, n: int) -> Curve:
         id="ccc-2024-personal",
         citation="Chen, Cao, Ge 2024 (AAAI), a budget per user",
         statement="mu-GDP with mu = sqrt(2 / (sum_i (1-delta_i)/(1+e^eps_i) - max_i))",
-        validity="n -> infinity; any (eps_i, delta_i)-LDP randomizers",
+        validity="approximately, as n grows; any (eps_i, delta_i)-LDP randomizers",
         status=Status.REFUTED,
         direction=Direction.UPPER,
         refutation=Refutation(
@@ -283,7 +283,9 @@ def hps(randomizer: Randomizer, n: int) -> Curve:
             claimed=1.219,
             leaked=1.468,
         ),
-        note="a limit without an error term; the HPS authors' program counts every user twice",
+        note="no limit either: with delta_i > 0 it falls to 0 as n grows, while a randomizer that reveals"
+        " its value with probability delta_i leaks that for every n; the HPS authors' program counts"
+        " every user twice",
     )
 )
 def ccc(randomizer: LDP, n: int) -> Curve:
