@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from click.testing import CliRunner, Result
 
 from shuffledp import KRR, LDP, Shuffled
 from shuffledp.cli import main
+from shuffledp.labels import Status
 from shuffledp.randomizers.catalogue import MECHANISMS
+from shuffledp.reports.plot import COLOURS
 
 
 def run(*words: object) -> Result:
@@ -339,3 +342,31 @@ def test_plot_onto_a_folder(tmp_path: Path) -> None:
 
 def test_plot_where_nothing_can_be_written() -> None:
     assert "plot" in bad("account", *DEPLOYMENT, "--epsilon", 0.2, "--plot", "/proc/picture.png")
+
+
+def test_what_was_asked_is_shown_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A delta is not proven at a smaller epsilon than the one asked about, nor the other way round."""
+    asked = ("--eps0", 2, "--n", 1000)
+    assert "at epsilon = 0.1234564999" in good("account", *asked, "--epsilon", 0.1234564999).stdout
+    assert "at delta = 1.2345649e-06" in good("account", *asked, "--delta", 1.2345649e-6).stdout
+    assert "at delta = 3e-06" in good("account", *asked, "--delta", 3e-6).stdout
+    line = ("refute", *asked, "--mechanism", "krr", "--k", 3, "--delta", 0.1)
+    assert "delta(0.1234564999)" in good(*line, "--epsilon", 0.1234564999).stdout
+    titles: list[str] = []
+    monkeypatch.setattr("shuffledp.reports.plot.save_figure", lambda *_: None)
+    monkeypatch.setattr("matplotlib.figure.Figure.suptitle", lambda _, t, **__: titles.append(t))
+    good("account", *asked, "--delta", 1.2345649e-6, "--plot", tmp_path / "x.png")
+    assert titles[0].endswith("at delta = 1.2345649e-06")
+
+
+@pytest.mark.parametrize("mechanism", ["ldp", "gaussian"])
+def test_what_was_checked_is_seen_to_be_below(mechanism: str) -> None:
+    target = ("--epsilon", 0.5, "--delta", 1e-6, "--n", 100_000, "--mechanism", mechanism)
+    (line,) = [x for x in good("calibrate", *target).stdout.splitlines() if "checked" in x]
+    shown, aim = re.findall(r"(\S+) <= (\S+) \(", line)[0]
+    assert float(shown) < float(aim)
+
+
+def test_every_status_has_a_colour_of_its_own() -> None:
+    assert set(COLOURS) == {status.value for status in Status}
+    assert len(set(COLOURS.values())) == len(COLOURS)

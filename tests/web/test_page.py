@@ -229,6 +229,30 @@ def test_plots_and_files(page: Page, tmp_path: Path) -> None:
     assert saved["account"]["epsilon"]["upper"] == shown(page)
 
 
+def test_every_status_in_the_picture_is_in_its_legend(page: Page) -> None:
+    page.wait_for_selector("body[data-ready=all]")
+    bars = page.locator("[data-plot=bounds] svg")
+    rows = [title.text_content() or "" for title in bars.locator("title").all()]
+    statuses = [row.split(", ")[1] for row in rows]
+    legend = [words.text_content() for words in bars.locator(".legend").all()]
+    assert "ASYMPTOTIC" in legend
+    assert set(legend) == set(statuses)
+    places = {
+        status: bars.locator("rect").nth(1 + statuses.index(status)).get_attribute("fill")
+        for status in set(statuses)
+    }
+    assert len(set(places.values())) == len(places), "a colour each"
+    for status in legend:
+        expect(page.locator("footer")).to_contain_text(str(status))
+
+
+def test_what_was_asked_is_shown_in_full(page: Page) -> None:
+    fill(page, "delta", "1.2345649e-6")
+    expect(page.locator("#meaning")).to_contain_text("at delta = 0.0000012345649,")
+    fill(page, "delta", "1e-6")
+    expect(page.locator("#meaning")).to_contain_text("at delta = 1e-6,")
+
+
 def test_copies(page: Page, context: BrowserContext) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     for button, place in (("command", "command"), ("Python", "python"), ("link", "permalink")):

@@ -9,6 +9,7 @@ import click
 from shuffledp.cli.collection import bar, simulation_option, stream
 from shuffledp.cli.options import Count, json_option, mechanism_options, print_json, randomizer
 from shuffledp.errors import ParameterError
+from shuffledp.labels import in_full
 
 if TYPE_CHECKING:
     from shuffledp.auditing import Audit, OrderTest, Power
@@ -91,7 +92,7 @@ def _print(found: Audit) -> None:
     elif not any(value for _, value in attacks):
         verdict += ": nothing was seen, which more trials may change"
     print_rows(
-        f"epsilon at delta {found.delta:g}: {found.n:,} users, {found.randomizer} ({found.path})",
+        f"epsilon at delta {in_full(found.delta)}: {found.n:,} users, {found.randomizer} ({found.path})",
         ["bound", "", "epsilon", "% of the claim"],
         rows,
         [

@@ -8,7 +8,7 @@ import click
 
 from shuffledp.cli.options import Count, json_option, mechanism_options, print_json, randomizer
 from shuffledp.errors import ParameterError
-from shuffledp.labels import Status, outward
+from shuffledp.labels import Status, in_full, outward
 from shuffledp.protocols import calibrate as find
 from shuffledp.protocols import calibrate_sigma
 
@@ -61,9 +61,15 @@ def calibrate(
     word = "smallest" if found.parameter == "n" else "largest"
     click.echo(f"{word} {found.parameter}: {shown}")
     click.echo(
-        f"checked: delta({epsilon:g}) <= {outward(found.achieved.upper, up=True)} <= {delta:g}"
+        f"checked: delta({in_full(epsilon)}) <= {_within(found.achieved.upper, delta)}"
         f" ({found.achieved.status.value} by {found.achieved.theorem})"
     )
+
+
+def _within(value: float, target: float) -> str:
+    """Rounded up, to as many digits as it takes to see that it is below the target."""
+    shown = (outward(value, up=True, digits=digits) for digits in range(6, 18))
+    return f"{next((each for each in shown if float(each) < target), value)} <= {in_full(target)}"
 
 
 def _sigma(
@@ -106,7 +112,7 @@ def _sigma(
     click.echo(f"smallest sigma: {outward(found.sigma, up=True)}")
     click.echo(f"for: {found.protocol}")
     click.echo(
-        f"checked: epsilon at delta = {delta:g} is {outward(found.achieved.value, up=True)} <= {epsilon:g}"
+        f"checked: epsilon at delta = {in_full(delta)} is {_within(found.achieved.value, epsilon)}"
         f" ({found.achieved.status.value} by {found.achieved.theorem})"
     )
     if found.achieved.note:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from shuffledp.cli.options import Count, json_option, mechanism_options, print_json, randomizer
-from shuffledp.labels import outward
+from shuffledp.labels import in_full, outward
 from shuffledp.protocols import refute as search
 
 
@@ -25,12 +25,12 @@ def refute(n: int, epsilon: float, delta: float, as_json: bool, **mechanism: Any
         return
     if found.refuted:
         click.echo(
-            f"REFUTED: delta({epsilon:g}) >= {outward(found.delta, up=False)}, {found.factor:.3g} times the claim"
+            f"REFUTED: delta({in_full(epsilon)}) >= {outward(found.delta, up=False)}, {found.factor:.3g} times the claim"
         )
         click.echo(f"data set: {found.dataset}")
     else:
         click.echo(
-            f"not refuted: the worst data set found leaks delta({epsilon:g}) = {outward(found.delta, up=False)}"
+            f"not refuted: the worst data set found leaks delta({in_full(epsilon)}) = {outward(found.delta, up=False)}"
         )
         click.echo(f"data set: {found.dataset}")
     click.echo(f"searched: {found.searched}")

@@ -11,7 +11,7 @@ from shuffledp.bounds import composition, get_theorem
 from shuffledp.bounds.composition import AnyRound, Round, StatedRound
 from shuffledp.curves import Curve
 from shuffledp.errors import ConversionError, ParameterError, RegimeError, answering
-from shuffledp.labels import Interval, Value
+from shuffledp.labels import Interval, Value, in_full
 from shuffledp.protocols.shuffled import QUESTIONS, Shuffled, asked
 from shuffledp.randomizers import Repeated
 
@@ -37,7 +37,7 @@ class Stated:
         object.__setattr__(self, "delta", checks.unit("delta", self.delta))
 
     def __str__(self) -> str:
-        return f"a release stated as ({self.epsilon:g}, {self.delta:g})-DP"
+        return f"a release stated as ({in_full(self.epsilon)}, {in_full(self.delta)})-DP"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shuffledp.labels import in_full
 from shuffledp.planning import Choice, Plan
 from shuffledp.reports.plot import dress, new_figure, save_figure
 from shuffledp.reports.text import print_rows
@@ -12,7 +13,7 @@ from shuffledp.reports.text import print_rows
 def _title(plan: Plan) -> str:
     target = plan.target
     return (
-        f"{plan.task.name}: {target.n:,} users, epsilon {target.epsilon:g}, delta {target.delta:g},"
+        f"{plan.task.name}: {target.n:,} users, epsilon {in_full(target.epsilon)}, delta {in_full(target.delta)},"
         f" {target.rounds:,} round{'s' if target.rounds > 1 else ''}"
     )
 

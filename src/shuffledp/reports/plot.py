@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shuffledp.errors import ConversionError, MissingExtraError, RegimeError
-from shuffledp.labels import Interval, Value
+from shuffledp.labels import Interval, Value, in_full
 from shuffledp.protocols import Shuffled
 from shuffledp.protocols.shuffled import QUESTIONS
 from shuffledp.randomizers import LDP
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COLOURS = {
     "PROVEN": "#1a7f4b",
     "FIXED_PAIR": "#1f6fb4",
-    "ASYMPTOTIC": "#c98a00",
+    "ASYMPTOTIC": "#7a4fb0",
     "HEURISTIC": "#c98a00",
     "REFUTED": "#c22f2f",
 }
@@ -131,7 +131,9 @@ def save_account(
         left.set_ylim(max(lowest, _TINY), 1.5)
     dress(left, f"{NAMES[QUESTIONS[question]]} over {_AXES[question]}")
     _draw_bounds(right, protocol.bounds(**{given: at}), interval.quantity)
-    figure.suptitle(f"{protocol}: {NAMES[interval.quantity]} at {given} = {at:g}", fontsize=11)
+    figure.suptitle(
+        f"{protocol}: {NAMES[interval.quantity]} at {given} = {in_full(at)}", fontsize=11
+    )
     save_figure(figure, path)
 
 

@@ -11,7 +11,7 @@ from rich.progress import track
 from rich.table import Table
 
 from shuffledp.bounds import Theorem
-from shuffledp.labels import Direction, Interval, Status, Value, outward
+from shuffledp.labels import Direction, Interval, Status, Value, in_full, outward
 from shuffledp.protocols import Shuffled
 from shuffledp.randomizers import LDP, CheckIn, Repeated, Subsampled
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 _COLOURS = {
     "PROVEN": "green",
     "FIXED_PAIR": "cyan",
-    "ASYMPTOTIC": "yellow",
+    "ASYMPTOTIC": "magenta",
     "HEURISTIC": "yellow",
     "REFUTED": "red",
 }
@@ -53,7 +53,7 @@ def print_account(
     out = console()
     name = NAMES[interval.quantity]
     out.print(f"[bold]{protocol}[/bold]  (one user's value replaced; n public)")
-    table = Table(title=f"{name} at {given} = {at:g}", title_justify="left")
+    table = Table(title=f"{name} at {given} = {in_full(at)}", title_justify="left")
     for column in ("", "value", "status", "theorem", "meaning"):
         table.add_column(column, justify="right" if column == "value" else "left")
     guarantee = interval.guarantee

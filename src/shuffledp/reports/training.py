@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from shuffledp.labels import outward
+from shuffledp.labels import in_full, outward
 from shuffledp.reports.plot import COLOURS, dress, new_figure, save_figure
 from shuffledp.reports.text import console, print_rows
 
@@ -34,7 +34,10 @@ def draw_training(axes: Any, history: dict[str, Any]) -> None:
         axes.plot(at, accuracy, style, color=COLOURS[status], label=name)
     delta = history["spent"]["delta"]
     axes.set(
-        xscale="log", xlabel=f"epsilon at delta = {delta:.3g}", ylabel="test accuracy", ylim=(0, 1)
+        xscale="log",
+        xlabel=f"epsilon at delta = {in_full(delta)}",
+        ylabel="test accuracy",
+        ylim=(0, 1),
     )
 
 
@@ -56,7 +59,7 @@ def print_training(history: dict[str, Any], notes: Sequence[str]) -> None:
     guarantee = spent["epsilon"]
     shown = "no bound" if guarantee["value"] is None else outward(guarantee["value"], up=True)
     say(
-        f"epsilon = {shown} at delta = {spent['delta']:g} for {history['protects']}:"
+        f"epsilon = {shown} at delta = {in_full(spent['delta'])} for {history['protects']}:"
         f" {guarantee['status']} by {guarantee['theorem']} {guarantee['note']}".rstrip()
     )
     for claim in spent["claims"]:

@@ -18,6 +18,7 @@ import torch
 
 from shuffledp import checks
 from shuffledp.errors import ParameterError, TrainingError
+from shuffledp.labels import in_full
 from shuffledp.training.accounting import Spent
 from shuffledp.training.data import Dataset
 from shuffledp.training.trainer import Trainer, accuracy
@@ -158,8 +159,8 @@ def run(
         if place is not None:
             _save(trainer, history, place, done)
         on_row(row)
-    if allowed < trainer.releases:
-        history.stopped = f"the next release would exceed epsilon = {budget:g}"
+    if budget is not None and allowed < trainer.releases:
+        history.stopped = f"the next release would exceed epsilon = {in_full(budget)}"
     return history
 
 

@@ -1,4 +1,4 @@
-import { bandPlot, barPlot, gauge, number, outward, toPng } from "./plot.js";
+import { bandPlot, barPlot, gauge, inFull, number, outward, toPng } from "./plot.js";
 
 const $ = (id) => document.getElementById(id);
 const FIELDS = {
@@ -131,7 +131,7 @@ function showAnswer(answer) {
   const name = NAMES[answer.quantity], asked = ["delta", "epsilon", "alpha"].find((q) => typeof answer[q] === "number");
   $("number").textContent = `${name} ${loss ? "≤" : "≥"} ${outward(good.value, loss)}`;
   $("number").dataset.value = String(good.value);
-  $("meaning").textContent = `at ${asked} = ${number(answer[asked])}, for every data set; no analysis can show ${loss ? "less" : "more"} than ${outward(bad.value, !loss)}.`;
+  $("meaning").textContent = `at ${asked} = ${inFull(answer[asked])}, for every data set; no analysis can show ${loss ? "less" : "more"} than ${outward(bad.value, !loss)}.`;
   for (const [end, up, ids] of [[good, loss, ["guaranteed", "status", "theorem"]], [bad, !loss, ["leaked", "leaked-status", "witness"]]]) {
     $(ids[0]).textContent = outward(end.value, up, 9);
     $(ids[0]).dataset.value = String(end.value);
@@ -158,7 +158,7 @@ function draw(name) {
   if (!found || !data.account) return;
   const { account } = data, interval = account[account.quantity], ylabel = NAMES[account.quantity];
   let svg;
-  if (name === "bounds") svg = barPlot({ bounds: found, xlabel: ylabel, label: `${found.length} bounds on ${ylabel}, from ${number(found[0]?.value)} up` });
+  if (name === "bounds") svg = barPlot({ bounds: found, xlabel: ylabel, loss: account.quantity !== "tradeoff", label: `${found.length} bounds on ${ylabel}, from ${number(found[0]?.value)} up` });
   if (name === "users") svg = bandPlot({ points: found, xlabel: "users", ylabel, logx: true, logy: account.quantity !== "tradeoff", mark: { x: account.crowd, ...interval }, label: `${ylabel} over the number of users` });
   if (name === "delta") {
     const mark = account.quantity === "delta" ? { x: account.epsilon, ...interval } : null;

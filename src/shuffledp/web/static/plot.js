@@ -3,7 +3,7 @@ const NS = "http://www.w3.org/2000/svg";
 const WIDTH = 460, HEIGHT = 300, LEFT = 62, RIGHT = 14, TOP = 30, BOTTOM = 44;
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-export const STATUS = { PROVEN: "proven", FIXED_PAIR: "fixed", ASYMPTOTIC: "doubt", HEURISTIC: "doubt", REFUTED: "refuted" };
+export const STATUS = { PROVEN: "proven", FIXED_PAIR: "fixed", ASYMPTOTIC: "limit", HEURISTIC: "doubt", REFUTED: "refuted" };
 
 export function element(name, attributes = {}, ...children) {
   const node = document.createElementNS(NS, name);
@@ -28,6 +28,9 @@ export function number(value) {
   if (size >= 1e6 || size < 1e-3) return value.toExponential(3).replace(/\.?0+e/, "e").replace("e+", "e");
   return size >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(5)));
 }
+
+// What was asked: short where that says it all.
+export const inFull = (value) => Number(number(value)) === value ? number(value) : String(value);
 
 // Rounded outward: a guarantee never looks better than it is.
 export function outward(value, up, digits = 5) {
@@ -108,28 +111,28 @@ export function bandPlot({ points, xlabel, ylabel, logx, logy, mark, floor = 1e-
   return svg;
 }
 
-export function barPlot({ bounds, label, xlabel }) {
+export function barPlot({ bounds, label, xlabel, loss }) {
   const shown = bounds.filter((b) => b.value !== null && b.value > 0);
-  const row = 17, height = 44 + row * shown.length;
+  const row = 17, height = 60 + row * shown.length;
   const svg = sheet(Math.max(height, 80), label);
   if (!shown.length) { svg.append(text(12, 40, "every bound is 0 or infinite here")); return svg; }
   const values = shown.map((b) => b.value), low = Math.min(...values), high = Math.max(...values);
   const log = high > 20 * low, left = 172;
   const x = log ? scale(10 ** Math.floor(Math.log10(low) - 0.3), high, left, WIDTH - 60, true) : scale(0, high, left, WIDTH - 60, false);
   shown.forEach((b, i) => {
-    const y = 8 + row * i, name = STATUS[b.status];
+    const y = 8 + row * i, name = STATUS[b.status], words = outward(b.value, (b.direction !== "LOWER") === loss);
     svg.append(text(left - 8, y + 11, b.theorem, { "text-anchor": "end", fill: colour("ink"), "font-size": 10 }));
     svg.append(element("rect", { x: left, y: y + 1, width: Math.max(x.at(b.value) - left, 1.5), height: row - 5, rx: 2.5, fill: colour(name),
-      "fill-opacity": b.direction === "LOWER" ? 0.55 : 1 }, element("title", {}, `${b.theorem}: ${number(b.value)}, ${b.status}, ${b.direction}`)));
-    svg.append(text(x.at(b.value) + 5, y + 11, number(b.value), { "font-size": 10 }));
+      "fill-opacity": b.direction === "LOWER" ? 0.55 : 1 }, element("title", {}, `${b.theorem}: ${words}, ${b.status}, ${b.direction}`)));
+    svg.append(text(x.at(b.value) + 5, y + 11, words, { "font-size": 10 }));
   });
   let at = 8;
-  for (const status of ["PROVEN", "FIXED_PAIR", "HEURISTIC", "REFUTED"]) {
+  for (const status of Object.keys(STATUS).filter((name) => shown.some((b) => b.status === name))) {
     svg.append(element("rect", { x: at, y: height - 20, width: 10, height: 10, rx: 2, fill: colour(STATUS[status]) }));
-    svg.append(text(at + 14, height - 11, status, { "font-size": 10 }));
+    svg.append(text(at + 14, height - 11, status, { "font-size": 10, class: "legend" }));
     at += 30 + 6.6 * status.length;
   }
-  svg.append(text(WIDTH - RIGHT, height - 11, log ? `${xlabel}, log scale` : xlabel, { "text-anchor": "end", "font-size": 10 }));
+  svg.append(text(WIDTH - RIGHT, height - 30, log ? `${xlabel}, log scale` : xlabel, { "text-anchor": "end", "font-size": 10 }));
   return svg;
 }
 
@@ -138,7 +141,7 @@ export function gauge({ lower, upper, local, name }) {
   if (ends.length < 2) return null;
   const low = Math.min(...ends) / 1.6, high = Math.max(...ends) * 1.6;
   const svg = element("svg", { viewBox: "0 0 640 62", role: "img", "font-family": "system-ui, sans-serif", "font-size": 12,
-    "aria-label": `${name} between ${number(lower)} and ${number(upper)}` });
+    "aria-label": `${name} between ${outward(lower, false)} and ${outward(upper, true)}` });
   const x = scale(low, high, 14, 626, true).at;
   svg.append(element("line", { x1: 14, x2: 626, y1: 30, y2: 30, stroke: colour("line"), "stroke-width": 4, "stroke-linecap": "round" }));
   if (lower > 0) svg.append(element("line", { x1: x(lower), x2: x(upper), y1: 30, y2: 30, stroke: colour("band"), "stroke-width": 10, "stroke-opacity": 0.35 }));
