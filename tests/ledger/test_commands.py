@@ -17,7 +17,7 @@ RUN = (
     " --epsilon 1 --delta 1e-6 --ledger book.db --cohort"
 )
 TRAIN = (
-    "train shuffled-sgd --epochs 2 --blocks 20 --eps0 1 --unit client --simulation"
+    "train shuffled-sgd --epochs 2 --blocks 20 --eps0 1 --unit client"
     " --data own.npz --threads 1"
     " --ledger book.db --cohort"
 )

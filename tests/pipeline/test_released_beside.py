@@ -121,7 +121,7 @@ SEEDED = f"--categories ATL,BOS,LAX,{SECRET} --simulation 3"
 def test_nothing_is_called_proven_where_nothing_is(
     line: str, options: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither in text nor in JSON, tables, pictures or the book."""
+    """Neither in text nor in JSON, tables, pictures or the book, which takes no simulations."""
     pictured: list[str] = []
 
     def dress(axes: Any, title: str) -> None:
@@ -130,7 +130,13 @@ def test_nothing_is_called_proven_where_nothing_is(
     for module in ("estimates", "personalized"):
         monkeypatch.setattr(f"shuffledp.reports.{module}.dress", dress)
     _ok("ledger init users --epsilon 9 --delta 1e-5 --store book.db")
-    line += f" {options} --out x.csv --plot x.png --ledger book.db --cohort users"
+    line += f" {options} --out x.csv --plot x.png"
+    paid = f"{line} --ledger book.db --cohort users"
+    if options == SEEDED:
+        assert "a simulation protects nobody and spends nothing" in _refused(paid)
+        assert not Path("x.csv").exists()
+    else:
+        line = paid
     found = _ok(line)
     assert found["privacy"] is None
     assert found["label"].startswith(reason)
@@ -140,8 +146,10 @@ def test_nothing_is_called_proven_where_nothing_is(
     assert Path("x.csv").read_text().count(reason) == 4
     for said in (json.dumps(found), shown.output, *pictured, Path("x.csv").read_text()):
         assert "PROVEN" not in said
-    history = _call("ledger export --store book.db").stdout
-    assert history.count(reason) == 2
+    (cohort,) = json.loads(_call("ledger export --store book.db").stdout)["cohorts"]
+    spends = 0 if options == SEEDED else 2
+    assert [reason in each["label"] for each in cohort["history"]] == [True] * spends
+    assert ("PROVEN" in json.dumps(cohort)) == (spends == 0)
 
 
 def test_simulated_reports_are_called_so_in_every_step() -> None:

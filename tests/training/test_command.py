@@ -105,7 +105,7 @@ def test_presets() -> None:
 def test_the_ledger_pays_for_training(own: Path) -> None:
     rich = "init images --epsilon 60 --delta 1e-5 --store book.db"
     assert CliRunner().invoke(main, ["ledger", *rich.split()]).exit_code == 0
-    line = "shuffled-sgd --epochs 2 --blocks 20 --eps0 1 --unit client --simulation"
+    line = "shuffled-sgd --epochs 2 --blocks 20 --eps0 1 --unit client"
     paid = f"{line} --ledger book.db --cohort images"
     for folder in ("one", "one", "two"):  # a finished run again costs nothing, another one does
         _json(f"{paid} --folder {folder}")
@@ -114,6 +114,7 @@ def test_the_ledger_pays_for_training(own: Path) -> None:
     shown = CliRunner().invoke(main, ["ledger", "show", "--store", "book.db", "--json"])
     assert json.loads(shown.stdout)["cohorts"][0]["spends"] == 8
     assert "given with --cohort" in _train(f"{line} --cohort images").output
+    assert "a simulation protects nobody" in _train(f"{paid} --simulation").output
     poor = "init poor --epsilon 0.1 --delta 1e-5 --store book.db"
     assert CliRunner().invoke(main, ["ledger", *poor.split()]).exit_code == 0
     refused = _train(paid.replace("images", "poor") + " --folder three")

@@ -156,15 +156,17 @@ def test_booked_before_made(tmp_path: Path) -> None:
 def test_a_real_ledger_is_the_book(tmp_path: Path, unit: str) -> None:
     ledger = Ledger.open(tmp_path / "budgets.db")
     ledger.create("images", "9", "1e-5")
-    trainer = sgd(eps0=2.0, epochs=4, unit=unit)
+    trainer = sgd(False, eps0=2.0, epochs=4, unit=unit)
     book = LedgerBook(ledger, "images", "first run", trainer.account)
     run(trainer, DATA, every=2, book=book)
+    with pytest.raises(ParameterError, match="protects nobody and spends nothing"):
+        run(sgd(eps0=2.0, epochs=4, unit=unit), DATA, book=book)
     book.spend(4)  # as a resumed run would
     assert book.total() == 4
     assert len(ledger.history("images")) == 2
     lost = float(ledger.balance("images").lost["epsilon"])
     assert lost >= 0.999 * trainer.account.after(4).epsilon
-    more = sgd(eps0=2.0, epochs=400, unit=unit)
+    more = sgd(False, eps0=2.0, epochs=400, unit=unit)
     before = [p.clone() for p in more.model.parameters()]
     with pytest.raises(BudgetExceededError):
         run(more, DATA, every=400, book=LedgerBook(ledger, "images", "second", more.account))
@@ -177,7 +179,7 @@ def test_a_record_covers_its_releases_once(tmp_path: Path) -> None:
     ledger.create("images", "9", "1e-5")
 
     def begin(folder: str | None, eps0: float = 0.1, every: int = 1) -> None:
-        trainer = sgd(eps0=eps0, epochs=3, unit="client")
+        trainer = sgd(False, eps0=eps0, epochs=3, unit="client")
         book = LedgerBook(ledger, "images", "a run", trainer.account)
         place = None if folder is None else tmp_path / folder
         run(trainer, DATA, folder=place, every=every, book=book)

@@ -91,6 +91,8 @@ simulation_option = click.option(
     metavar="SEED",
     help="Reproducible randomness for experiments. Protects nobody; outputs say so.",
 )
+_LABEL = 200
+"""Letters of a label in a ledger."""
 memory_option = click.option(
     "--memory",
     type=click.IntRange(min=1),
@@ -116,45 +118,63 @@ def ledger_options(command: F) -> F:
 
 
 def booking(
-    ledger: str | None, cohort: str | None
-) -> Callable[[Spendable, str, frozenset[str]], None]:
-    """Records what a release with this label costs, before it is made, and which reports it has."""
+    ledger: str | None, cohort: str | None, *, simulated: bool
+) -> Callable[[Spendable, str, str, frozenset[str]], None]:
+    """Records what a release with this label costs, before it is made: what of it is not covered, and
+    which reports it has."""
 
-    def book(what: Spendable, label: str, reports: frozenset[str]) -> None:
+    def book(what: Spendable, label: str, uncovered: str, reports: frozenset[str]) -> None:
         if ledger is None or cohort is None:  # both or neither, see below
             return
         from shuffledp.ledger import Ledger
 
-        receipt = Ledger.open(ledger).spend(cohort, what, label=label, reports=reports)
+        receipt = Ledger.open(ledger).spend(
+            cohort, what, label=_short(label), reports=reports, uncovered=uncovered
+        )
         number = f"ledger: {cohort} #{receipt.number}"
         if receipt.repeated:
             click.echo(f"{number}, the same release again: nothing more is lost", err=True)
         else:
             lost = receipt.rule.shown(receipt.lost)
-            click.echo(f"{number}, lost in all: {lost} ({receipt.rule})", err=True)
+            click.echo(f"{number}, lost in all: {lost} ({receipt.claim})", err=True)
 
-    check_both(ledger, cohort)
+    check_payer(ledger, cohort, simulated=simulated)
     return book
 
 
-def check_both(ledger: str | None, cohort: str | None) -> None:
-    """Neither is of use without the other."""
+def _short(label: str) -> str:
+    """As a ledger takes it: columns may be many, and have any names."""
+    label = "".join(letter if letter.isprintable() else "?" for letter in label)
+    return label if len(label) <= _LABEL else f"{label[: _LABEL - 3]}..."
+
+
+def check_payer(ledger: str | None, cohort: str | None, *, simulated: bool) -> None:
+    """A ledger and a cohort are of no use without each other; a simulation has nothing to pay."""
     if cohort is not None and ledger is None:
         raise ParameterError("ledger", "given with --cohort", None)
     if ledger is not None and cohort is None:
         raise ParameterError("cohort", "given with --ledger", None)
+    if ledger is not None and simulated:
+        raise ParameterError(
+            "ledger",
+            "left out for what is simulated: a simulation protects nobody and spends nothing",
+            ledger,
+        )
 
 
-def job_booking(ledger: str | None, cohort: str | None) -> Booking:
+def job_booking(ledger: str | None, cohort: str | None, *, simulated: bool) -> Booking:
     """The same for a job."""
-    book = booking(ledger, cohort)
+    book = booking(ledger, cohort, simulated=simulated)
 
     def spend(job: Job, reports: frozenset[str]) -> None:
+        from shuffledp.pipeline.label import DROPPED
         from shuffledp.protocols import Shuffled
 
+        check_payer(ledger, cohort, simulated=job.simulated)  # its devices may have been
         protocol = Shuffled(job.device.randomizer, job.n)
         about = f"{job.task} of {', '.join(job.columns)}"
-        book(protocol, "; ".join(filter(None, (about, job.uncovered))), reports)
+        dropped = DROPPED if job.bad_rows == "drop" else ""
+        book(protocol, about, "; ".join(filter(None, (job.uncovered, dropped))), reports)
 
     return spend
 

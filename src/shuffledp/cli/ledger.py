@@ -177,7 +177,7 @@ def spend(
         f"recorded: {cohort} #{receipt.number}, {receipt.entry.rounds:,} x {receipt.entry.what}"
     )
     click.echo(f"lost in all: {receipt.rule.shown(receipt.lost)}")
-    click.echo(f"rule: {receipt.rule}")
+    click.echo(f"rule: {receipt.claim}")
     click.echo(f"digest: {receipt.digest}")
 
 

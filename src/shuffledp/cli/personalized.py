@@ -65,17 +65,15 @@ def personalized(
 
     if budgets_visible is None:
         raise ParameterError("budgets_visible", "stated, or --budgets-hidden", None)
-    spend = booking(ledger, cohort)
+    spend = booking(ledger, cohort, simulated=simulation is not None)
 
     def book(guarantees: Guarantees) -> None:
         """What everyone is guaranteed: that of the worst class, rounded up."""
         from shuffledp.ledger import Guarantee
 
         loss = decimal_above(Fraction(guarantees.worst.interval.upper), digits=20)
-        about = "; ".join(
-            filter(None, (f"frequencies of {column}, a budget per user", guarantees.uncovered))
-        )
-        spend(Guarantee(loss, str(delta)), about, frozenset())
+        about = f"frequencies of {column}, a budget per user"
+        spend(Guarantee(loss, str(delta)), about, guarantees.uncovered, frozenset())
 
     # no more than the decimal that was typed, which is what a book records
     exact = float_below(Fraction(str(checks.probability("delta", delta))))

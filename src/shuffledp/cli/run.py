@@ -58,7 +58,7 @@ def run(
 
     if simplex and question["task"] != "histogram":
         raise ParameterError("simplex", "left out unless the task is histogram", simplex)
-    book = job_booking(ledger, cohort)
+    book = job_booking(ledger, cohort, simulated=simulation is not None)
     asked = job(data, **question)
     engine: Engine
     if master is None:

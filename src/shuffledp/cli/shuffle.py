@@ -45,7 +45,7 @@ def shuffle(
     """
     from shuffledp.pipeline import shuffle as mix
 
-    book = job_booking(ledger, cohort)
+    book = job_booking(ledger, cohort, simulated=simulation is not None)
     with bar("shuffling") as advance:
         job, number = mix(
             reports,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from shuffledp.cli.collection import check_both, ledger_options
+from shuffledp.cli.collection import check_payer, ledger_options
 from shuffledp.cli.options import Count, json_option, plot_option, print_json
 from shuffledp.errors import ParameterError
 
@@ -114,7 +114,7 @@ def _train(
     from shuffledp.training import run, use_threads
     from shuffledp.training.presets import NETWORKS, PRESETS
 
-    check_both(ledger, cohort)
+    check_payer(ledger, cohort, simulated=simulation)
     known = [key for key, preset in PRESETS.items() if preset.algorithm == algorithm]
     if name not in known:
         raise ParameterError("preset", "one of " + ", ".join(known), name)

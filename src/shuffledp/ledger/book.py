@@ -22,6 +22,7 @@ from shuffledp.errors import BudgetExceededError, LedgerError, ParameterError
 from shuffledp.ledger import tables
 from shuffledp.ledger.amounts import amount
 from shuffledp.ledger.chain import Verified
+from shuffledp.ledger.claims import Claim, marked, not_covered
 from shuffledp.ledger.entries import Entry, Spendable
 from shuffledp.ledger.records import (
     Balance,
@@ -48,6 +49,7 @@ class _Standing:
     """Where a cohort stands: the end of its chain."""
 
     cohort: Cohort
+    claim: Claim
     spends: int
     lost: Amounts
     digest: str | None
@@ -113,16 +115,19 @@ class Ledger:
         label: str = "",
         key: str | None = None,
         reports: Collection[str] = (),
+        uncovered: str = "",
     ) -> Receipt:
         """Record so many rounds, if they fit; the release may follow the receipt, never precede it.
 
         With a ``key`` a spend can be repeated safely after an unknown outcome: the second time
         returns the first receipt. So do names of the batches of ``reports`` that are released: all
         of them again, and nothing else, tell nothing new; some of them among others would tell the
-        others apart, and are refused.
+        others apart, and are refused. ``uncovered`` says what the release shows that no guarantee
+        speaks of: from then on nothing is called proven of the cohort.
         """
         entry = Entry.of(what, rounds)
         label = _text("label", label, least=0)
+        label = marked(label, _text("uncovered", uncovered, least=0))
         key = key if key is None else _text("key", key)
         if isinstance(reports, str) or not isinstance(reports, Iterable):
             raise ParameterError("reports", "a collection of names", reports)
@@ -132,9 +137,9 @@ class Ledger:
             rule = now.cohort.rule
             if key is not None:
                 for before in read_receipts(execute, now.cohort, version, tables.BY_KEY, key):
-                    return _same(before, entry, batches)
+                    return _same(before, entry, batches, label)
             if (released := _released(execute, now.cohort, version, batches)) is not None:
-                return _same(released, entry, batches)
+                return _same(released, entry, batches, label)
             lost = rule.charged(now.lost, entry, lambda: read_entries(execute, cohort))
             if over := rule.over(lost):
                 raise BudgetExceededError(
@@ -144,7 +149,8 @@ class Ledger:
                 )
             number, moment = now.spends + 1, _now()
             receipt = Receipt(
-                *(cohort, number, entry, label, key, rule, lost, rule.theorem, moment, batches),
+                *(cohort, number, entry, label, key, now.claim.after(number, label)),
+                *(lost, rule.theorem, moment, batches),
                 row=_row(number, entry, label, key, lost, rule.theorem, moment),
             )
             receipt = replace(receipt, digest=receipt.linked(now.digest or ""))
@@ -298,8 +304,9 @@ def _standing(execute: Execute, cohort: str, version: int, lock: str = "") -> _S
         raise damaged(f"the number of a spend of {cohort!r}", spends)
     last = read_receipts(execute, found, version, tables.BY_NUMBER, spends)
     lost = last[0].lost if last else dict.fromkeys(found.rule.limits, Decimal(0))
+    claim = last[0].claim if last else Claim(found.rule)
     if version < 3:
-        return _Standing(found, spends, lost, None)
+        return _Standing(found, claim, spends, lost, None)
     links = read_links(execute, cohort, version, spends)
     digest = last[0].linked(links.get(spends - 1, "")) if last else found.digest
     ends = links.get(spends) == digest and spends + 1 not in links
@@ -308,20 +315,19 @@ def _standing(execute: Execute, cohort: str, version: int, lock: str = "") -> _S
             f"The rows of the cohort {cohort!r} were altered: they do not fit their digests."
             " `shuffledp ledger verify` says which."
         )
-    return _Standing(found, spends, lost, digest)
+    return _Standing(found, claim, spends, lost, digest)
 
 
 def _balance(execute: Execute, cohort: str, version: int) -> Balance:
     now = _standing(execute, cohort, version)
     entries = tuple(read_entries(execute, cohort))
-    return Balance(
-        cohort, now.cohort.rule, now.lost, entries, now.spends, now.cohort.created, now.digest
-    )
+    return Balance(cohort, now.claim, now.lost, entries, now.spends, now.cohort.created, now.digest)
 
 
-def _same(receipt: Receipt, entry: Entry, batches: tuple[str, ...]) -> Receipt:
-    """The receipt, if this is what it was given for."""
-    if (receipt.entry.text, receipt.entry.rounds) != (entry.text, entry.rounds):
+def _same(receipt: Receipt, entry: Entry, batches: tuple[str, ...], label: str) -> Receipt:
+    """The receipt, if this is what it was given for; what people call it may differ."""
+    paid = receipt.entry.text, receipt.entry.rounds, receipt.uncovered
+    if paid != (entry.text, entry.rounds, not_covered(label)):
         what = "These reports were" if receipt.key is None else f"The key {receipt.key!r} was"
         raise LedgerError(f"{what} used for another spend.")
     if receipt.reports != batches:

@@ -7,7 +7,7 @@ a LedgerError that says where.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +17,7 @@ from shuffledp.errors import LedgerError, ShuffleDPError
 from shuffledp.ledger import tables
 from shuffledp.ledger.amounts import amount, decimal_below
 from shuffledp.ledger.chain import digest_of
+from shuffledp.ledger.claims import LIKE_SAID, Claim, not_covered
 from shuffledp.ledger.entries import Entry, read
 from shuffledp.ledger.rules import Amounts, Rule, Undeclared, restore
 from shuffledp.ledger.store import Execute
@@ -44,7 +45,8 @@ class Receipt:
     entry: Entry
     label: str
     key: str | None
-    rule: Rule
+    claim: Claim
+    """What can be said of the cohort's total once this was spent."""
     lost: Amounts
     """All the cohort had lost once this was spent, by the amounts its rule limits."""
     theorem: str
@@ -58,6 +60,16 @@ class Receipt:
     """Whether this call found it recorded: nothing was spent anew."""
     row: Row = field(default=(), compare=False, repr=False)
     """As it is stored."""
+
+    @property
+    def rule(self) -> Rule:
+        """Of the cohort."""
+        return self.claim.rule
+
+    @property
+    def uncovered(self) -> str:
+        """What of this release no guarantee covers; nothing if all is."""
+        return not_covered(self.label)
 
     def linked(self, previous: str) -> str:
         """The digest that follows the one before."""
@@ -73,8 +85,7 @@ class Receipt:
             "label": self.label,
             "key": self.key,
             "rule": self.rule.to_dict(),
-            "adaptive": self.rule.adaptive,
-            "promise": self.rule.promise,
+            **self.claim.to_dict(),
             "limits": as_text(self.rule.limits),
             "lost": as_text(self.lost),
             "theorem": self.theorem,
@@ -89,7 +100,8 @@ class Balance:
     """A cohort's total, its rule, and what is lost."""
 
     cohort: str
-    rule: Rule
+    claim: Claim
+    """What can be said of the total."""
     lost: Amounts
     entries: tuple[Entry, ...]
     """What it was spent on, equal things together."""
@@ -97,6 +109,11 @@ class Balance:
     created: str
     digest: str | None = None
     """The last of the chain. Whoever keeps it can tell later whether anything was altered."""
+
+    @property
+    def rule(self) -> Rule:
+        """Declared once and for all."""
+        return self.claim.rule
 
     @property
     def epsilon(self) -> Decimal:
@@ -122,12 +139,10 @@ class Balance:
             "cohort": self.cohort,
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
-            "status": "PROVEN",
             "direction": "UPPER",
             "theorem": self.rule.theorem,
             "rule": self.rule.to_dict(),
-            "adaptive": self.rule.adaptive,
-            "promise": self.rule.promise,
+            **self.claim.to_dict(),
             "limits": as_text(self.rule.limits),
             "lost": as_text(self.lost),
             "left": as_text(self.left),
@@ -210,15 +225,35 @@ def read_receipts(
         for number, name in execute(only, cohort.name, *(values if by_number else ())):
             reports.setdefault(number, []).append(_text(f"the reports of {cohort.name}", name))
     links = read_links(execute, cohort.name, version, rows[0][0] if by_number else None)
-    return [_receipt(cohort, row, reports, links) for row in rows]
+    claims = _claims(execute, cohort, [_number(cohort, row) for row in rows])
+    return [_receipt(cohort, row, c, reports, links) for row, c in zip(rows, claims, strict=True)]
+
+
+def _claims(execute: Execute, cohort: Cohort, numbers: list[int]) -> Iterator[Claim]:
+    """What can be said after each of these spends, in order: some are of all that came before."""
+    claim, marks = Claim(cohort.rule), execute(tables.READ_MARKS, cohort.name, LIKE_SAID)
+    marks.reverse()
+    for number in numbers:
+        while marks and _number(cohort, marks[-1]) <= number:
+            earlier, label = marks.pop()
+            claim = claim.after(earlier, _text(f"{cohort.name} #{earlier}", label))
+        yield claim
+
+
+def _number(cohort: Cohort, row: tuple[Any, ...]) -> int:
+    if not isinstance(row[0], int):
+        raise damaged(f"the number of a spend of {cohort.name!r}", row[0])
+    return row[0]
 
 
 def _receipt(
-    cohort: Cohort, row: tuple[Any, ...], reports: dict[int, list[str]], links: dict[int, str]
+    cohort: Cohort,
+    row: tuple[Any, ...],
+    claim: Claim,
+    reports: dict[int, list[str]],
+    links: dict[int, str],
 ) -> Receipt:
     number, description, rounds, label, key, lost, theorem, recorded = row
-    if not isinstance(number, int):
-        raise damaged(f"the number of a spend of {cohort.name!r}", number)
     where = f"what {cohort.name!r} had lost after #{number}"
     mine = f"{cohort.name} #{number}"
     return Receipt(
@@ -227,7 +262,7 @@ def _receipt(
         read(description, rounds),
         _text(mine, label),
         None if key is None else _text(mine, key),
-        cohort.rule,
+        claim,
         _field(where, lost, lambda x: _amounts(x, cohort.rule)),
         _text(mine, theorem),
         _text(mine, recorded),

@@ -45,6 +45,8 @@ class Rule(ABC):
     """When the total holds, in words."""
     adaptive: ClassVar[bool] = False
     """Whether what to spend on may be chosen by looking at earlier results."""
+    proven: ClassVar[bool] = True
+    """Whether what the promise asks for is enforced, or only hoped for."""
 
     @property
     @abstractmethod
@@ -224,6 +226,7 @@ class Undeclared(Rule):
         "the total holds only if all spends were fixed in advance, not chosen by looking at earlier"
         " results (the cohort is older than rules)"
     )
+    proven = False
 
     @property
     def limits(self) -> Amounts:

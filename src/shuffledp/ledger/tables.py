@@ -89,6 +89,9 @@ READ_SPENDS = (
     " FROM shuffledp_spends s JOIN shuffledp_losses l"
     " ON l.cohort = s.cohort AND l.digest = s.digest WHERE s.cohort = ?"
 )
+READ_MARKS = (
+    "SELECT number, label FROM shuffledp_spends WHERE cohort = ? AND label LIKE ? ORDER BY number"
+)
 BY_KEY = " AND key = ?"
 BY_NUMBER = " AND number = ?"
 IN_ORDER = " ORDER BY number"

@@ -13,7 +13,7 @@ from shuffledp.reports.text import print_rows
 
 _COLUMNS = (
     *("cohort", "number", "rounds", "label", "key", "lost", "rule", "theorem", "recorded"),
-    *("spent", "digest"),
+    *("spent", "digest", "status", "promise"),
 )
 
 
@@ -21,13 +21,14 @@ def print_balances(
     store: str, found: Sequence[tuple[Balance, int | None]], asked: str | None
 ) -> None:
     """One row for each cohort; what is lost is rounded up."""
-    columns = ["cohort", "delta", "epsilon", "rule", "lost in all", "spends", "digest"]
+    columns = ["cohort", "delta", "epsilon", "rule", "status", "lost in all", "spends", "digest"]
     rows = [
         [
             balance.cohort,
             f"{balance.delta:f}",
             f"{balance.epsilon:f}",
             balance.rule.name,
+            balance.claim.status or "not proven",
             balance.rule.shown(balance.lost),
             balance.spends,
             "none" if balance.digest is None else f"{balance.digest[:16]}...",
@@ -36,7 +37,10 @@ def print_balances(
         for balance, fit in found
     ]
     remarks = [] if asked is None else [f"rounds left: of {asked}, spent at once"]
-    remarks += dict.fromkeys(str(balance.rule) for balance, _ in found)
+    remarks += dict.fromkeys(
+        f"{balance.cohort}: {balance.claim}" if balance.claim.uncovered else str(balance.claim)
+        for balance, _ in found
+    )
     print_rows(store, columns if asked is None else [*columns, "rounds left"], rows, remarks)
 
 

@@ -21,6 +21,7 @@ from shuffledp.errors import ParameterError, TrainingError
 from shuffledp.labels import in_full
 from shuffledp.training.accounting import Spent
 from shuffledp.training.data import Dataset
+from shuffledp.training.ledger_book import LedgerBook
 from shuffledp.training.trainer import Trainer, accuracy
 
 _TRAIN_SAMPLES = 10_000
@@ -126,6 +127,9 @@ def run(
     between, so a run killed there repeats those releases under the same record.
     """
     every = checks.count("every", every)
+    if isinstance(book, LedgerBook) and trainer.simulation:
+        nothing = "no ledger for a simulation, which protects nobody and spends nothing"
+        raise ParameterError("book", nothing, book.run)
     place = None if folder is None else Path(folder)
     begun = place is not None and any((place / x).exists() for x in (_RUN, _BOOK, _CHECKPOINT))
     if place is not None:
