@@ -55,6 +55,13 @@ BUDGETS = "personalized in.csv --column dest --budgets-column eps --delta 1e-6 -
         f"{BUDGETS} --categories list.csv --out list.csv",
         "ledger export --store book.csv --csv-file book.csv",
         "ledger export --store book.csv --csv-file both --json-file ./both",
+        "ledger export --store book.csv --json-file book.csv-wal",
+        "ledger init more --epsilon 1 --delta 0 --rule planned --plan in.csv --store in.csv",
+        "ledger init more --epsilon 1 --delta 0 --rule planned --plan hard.csv --store in.csv",
+        "train check-in --data in.csv --ledger hard.csv --cohort users",
+        "train check-in --folder folder --ledger way/log.csv --cohort users",
+        "train check-in --folder folder --ledger folder/checkpoint.pt --cohort users",
+        "train check-in --simulation --folder way --data folder/run.json",
     ],
 )
 def test_files_in_use_are_not_written_over(line: str) -> None:

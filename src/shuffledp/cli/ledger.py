@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from shuffledp.cli.options import json_option, print_json, protocol, protocol_options
-from shuffledp.cli.paths import BOOK, WRITTEN
+from shuffledp.cli.paths import BOOK, READ, WRITTEN
 from shuffledp.errors import ParameterError
 from shuffledp.ledger import Guarantee, Ledger, Sum, planned, renyi
 from shuffledp.ledger.entries import Spendable, restored
@@ -63,7 +63,7 @@ def ledger() -> None:
 )
 @click.option(
     "--plan",
-    type=click.Path(path_type=Path),
+    type=READ,
     help='JSON (planned): [{"spent": {...}, "rounds": 30}, ...], as `ledger show --json` lists'
     ' entries; one of them may have "rounds": null, as many as fit.',
 )
@@ -77,7 +77,7 @@ def init(
     rule: str,
     order: float | None,
     stated_delta: str | None,
-    plan: Path | None,
+    plan: str | None,
     rounds: int | None,
     store: str,
     timeout: float,
@@ -104,7 +104,7 @@ def _rule(
     name: str,
     order: float | None,
     stated_delta: str | None,
-    plan: Path | None,
+    plan: str | None,
     rounds: int | None,
     what: Shuffled | Guarantee | None,
 ) -> RuleMaker:
@@ -129,12 +129,12 @@ def _rule(
     return planned((what, rounds)) if what is not None else planned(*_read_plan(plan, rounds))
 
 
-def _read_plan(plan: Path | None, rounds: int | None) -> list[tuple[Spendable, int | None]]:
+def _read_plan(plan: str | None, rounds: int | None) -> list[tuple[Spendable, int | None]]:
     if rounds is not None:
         raise ParameterError("rounds", "left out with --plan", rounds)
     assert plan is not None
     try:
-        listed = json.loads(plan.read_bytes())
+        listed = json.loads(Path(plan).read_bytes())
         return [(restored(each["spent"], 1).what, each["rounds"]) for each in listed]
     except OSError as error:
         raise ParameterError("plan", "a file that can be read", f"{plan} ({error})") from error

@@ -18,6 +18,8 @@ _SEEN = "shuffledp.paths"
 
 class _File(click.ParamType):  # type: ignore[type-arg]  # generic only from click 8.2
     name = "file"
+    _endings: tuple[str, ...] = ("",)
+    """Of the names of all files that are written, or read."""
 
     def __init__(self, *, written: bool, check: Callable[[str, str], object] | None = None) -> None:
         self._written, self._check = written, check
@@ -30,12 +32,14 @@ class _File(click.ParamType):  # type: ignore[type-arg]  # generic only from cli
         if self._check is not None:
             self._check(parameter, path)
         seen = ctx.meta.setdefault(f"{_SEEN}.{ctx.command_path}", [])
-        for other, other_path, other_written in seen:
-            if self._written:
-                check_apart(parameter, path, _shown(ctx, other), other_path)
-            elif other_written:
-                check_apart(other, other_path, _shown(ctx, parameter), path)
-        seen.append((parameter, path, self._written))
+        mine = [(parameter, f"{path}{ending}", self._written) for ending in self._endings]
+        for _, file, _ in mine:
+            for other, other_file, other_written in seen:
+                if self._written:
+                    check_apart(parameter, file, _shown(ctx, other), other_file)
+                elif other_written:
+                    check_apart(other, other_file, _shown(ctx, parameter), file)
+        seen.extend(mine)
         return path
 
 
@@ -48,7 +52,9 @@ def _shown(ctx: click.Context, name: str) -> str:
 
 
 class _Book(_File):
-    """A ledger: a file, unless it is the address of a database."""
+    """A ledger: a file and its logs, unless it is the address of a database."""
+
+    _endings = ("", "-wal", "-shm", "-journal")
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return str(value) if "://" in str(value) else super().convert(value, param, ctx)

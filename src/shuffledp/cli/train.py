@@ -11,7 +11,9 @@ import click
 
 from shuffledp.cli.collection import check_payer, ledger_options
 from shuffledp.cli.options import Count, json_option, plot_option, print_json
+from shuffledp.cli.paths import READ
 from shuffledp.errors import ParameterError
+from shuffledp.files import check_apart
 
 if TYPE_CHECKING:
     from shuffledp.training import Dataset, LedgerBook, Row
@@ -22,7 +24,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 _COMMON = (
     click.option("--preset", help="Settings by name; see shuffledp train presets."),
     click.option(
-        "--data", default="mnist", show_default=True, help="mnist, a folder of idx files, or .npz."
+        "--data",
+        type=READ,
+        default="mnist",
+        show_default=True,
+        help="mnist, a folder of idx files, or .npz.",
     ),
     click.option("--samples", type=Count(), help="Use only the first samples."),
     click.option(
@@ -113,8 +119,13 @@ def _train(
 
     from shuffledp.training import run, use_threads
     from shuffledp.training.presets import NETWORKS, PRESETS
+    from shuffledp.training.run import FILES
 
     check_payer(ledger, cohort, simulated=simulation)
+    for file in FILES:
+        for option, path in (("--data", data), ("--ledger", ledger), ("--plot", plot)):
+            if folder is not None and path is not None:
+                check_apart("folder", folder / file, option, path)
     known = [key for key, preset in PRESETS.items() if preset.algorithm == algorithm]
     if name not in known:
         raise ParameterError("preset", "one of " + ", ".join(known), name)

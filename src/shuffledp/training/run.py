@@ -29,6 +29,8 @@ _TRAIN_SAMPLES = 10_000
 _RUN, _CHECKPOINT, _BOOK, _LOG = "run.json", "checkpoint.pt", "book.json", "log.csv"
 _ENDED = "ended.json"
 """Why a run ended in an error: its last releases have been seen, so it cannot make them again."""
+FILES = (_RUN, _CHECKPOINT, _BOOK, _LOG, _ENDED)
+"""What a run writes to its folder."""
 
 
 @dataclass(frozen=True)
