@@ -45,9 +45,11 @@ def _json(command: str) -> dict[str, Any]:
 
 def test_shuffled_sgd(own: Path) -> None:
     found = _json(SGD + " --plot picture.png")
-    assert found["spent"]["epsilon"]["status"] == "PROVEN"
+    assert found["spent"]["epsilon"] is None
+    assert found["spent"]["otherwise"]["value"] > 0.0
     assert found["spent"]["claims"][0]["status"] == "REFUTED"
     assert found["rows"][-1]["test_accuracy"] > 0.8
+    assert len({tuple(row["claims"]) for row in found["rows"]}) == 1, "one line in the picture"
     assert "SIMULATION" in found["randomness"]
     assert "without noise" in found["notes"][0]
     assert (own / "picture.png").stat().st_size > 1000
@@ -56,8 +58,53 @@ def test_shuffled_sgd(own: Path) -> None:
 def test_check_in_in_words(own: Path) -> None:
     shown = _train(CHECK_IN)
     assert shown.exit_code == 0, shown.output
-    for words in ("for one client: PROVEN", "FIXED_PAIR", "SIMULATION", "Not covered by epsilon"):
+    for words in ("NOT PRIVATE: SIMULATION", "NOT COVERED: the 4 principal", "FIXED_PAIR"):
         assert words in shown.stdout
+
+
+WAYS = {
+    "simulated": (SGD.replace("--components 4 ", ""), "NOT PRIVATE: SIMULATION"),
+    "components": (SGD.replace(" --simulation", ""), "NOT COVERED: the 4 principal components"),
+    "proven": (SGD.replace("--components 4 ", "").replace(" --simulation", ""), ""),
+}
+
+
+@pytest.mark.parametrize(("line", "reason"), WAYS.values(), ids=list(WAYS))
+def test_nothing_is_called_proven_where_nothing_is(
+    own: Path, line: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A basis computed from the data moves every gradient, and a seed undoes the noise."""
+    pictured: list[str] = []
+
+    def dress(axes: Any, title: str) -> None:
+        pictured.extend([title, *axes.get_legend_handles_labels()[1]])
+
+    monkeypatch.setattr("shuffledp.reports.training.dress", dress)
+    found = _json(f"{line} --folder kept --plot picture.png")
+    shown = _train(f"{line}").stdout
+    log = (own / "kept" / "log.csv").read_text()
+    said = [json.dumps(found), shown, "".join(pictured)]
+    assert all(("PROVEN" in words) == (not reason) for words in said)
+    assert all(reason in words for words in [*said, log])
+    assert found["uncovered"].startswith(reason)
+    known = found["spent"]["otherwise" if reason else "epsilon"]
+    (last,) = [row for row in shown.splitlines() if row.startswith("│ 4 ")]
+    assert float(last.split("│")[3]) >= known["value"]
+
+
+def test_the_ledger_says_what_of_a_run_is_not_covered(own: Path) -> None:
+    start = "ledger init images --epsilon 100 --delta 1e-5 --store book.db"
+    assert CliRunner().invoke(main, start.split()).exit_code == 0
+    line, reason = WAYS["components"]
+    for _ in range(2):  # a finished run again costs nothing
+        _json(
+            f"{line} --unit client --blocks 50 --eps0 1 --folder kept --ledger book.db --cohort images"
+        )
+    shown = CliRunner().invoke(main, ["ledger", "show", "--store", "book.db", "--json"])
+    (cohort,) = json.loads(shown.stdout)["cohorts"]
+    assert cohort["status"] is None
+    assert reason in cohort["promise"]
+    assert cohort["spends"] == 4
 
 
 def test_without_simulation(own: Path) -> None:

@@ -168,7 +168,7 @@ def _train(
         return
     from shuffledp.reports.training import print_training
 
-    print_training(result, chosen.notes)
+    print_training(result)
 
 
 def _book(

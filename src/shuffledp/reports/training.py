@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ def save_training(history: dict[str, Any], path: str | Path) -> None:
     """Test accuracy against epsilon: guaranteed, and as other accountings have it."""
     figure, axes = new_figure()
     draw_training(axes, history)
-    dress(axes, "Test accuracy against epsilon")
+    dress(axes, ". ".join(filter(None, ("Test accuracy against epsilon", history["uncovered"]))))
     save_figure(figure, path)
 
 
@@ -27,7 +26,10 @@ def draw_training(axes: Any, history: dict[str, Any]) -> None:
     rows = history["rows"]
     accuracy = [row["test_accuracy"] for row in rows]
     guarantee = [math.nan if row["epsilon"] is None else row["epsilon"] for row in rows]
-    axes.plot(guarantee, accuracy, "o-", ms=3, color=COLOURS["PROVEN"], label="guaranteed (PROVEN)")
+    name, colour = "guaranteed (PROVEN)", COLOURS["PROVEN"]
+    if history["uncovered"]:
+        name, colour = "otherwise guaranteed", "#555555"
+    axes.plot(guarantee, accuracy, "o-", ms=3, color=colour, label=name)
     for style, name in zip((":", "--", "-."), rows[-1]["claims"] if rows else (), strict=False):
         status = next((status for status in COLOURS if status in name), "HEURISTIC")
         at = [row["claims"].get(name, math.nan) for row in rows]
@@ -41,31 +43,36 @@ def draw_training(axes: Any, history: dict[str, Any]) -> None:
     )
 
 
-def print_training(history: dict[str, Any], notes: Sequence[str]) -> None:
+def print_training(history: dict[str, Any]) -> None:
     """The run in a table of few rows, then what its numbers mean."""
     rows = history["rows"]
     stride = max(1, math.ceil(len(rows) / _SHOWN))
     few = rows[::-stride][::-1]
+    why_not = history["uncovered"]
     print_rows(
         "Training",
-        ("releases", "test accuracy", "epsilon (PROVEN)"),
-        [(row["release"], row["test_accuracy"], row["epsilon"]) for row in few],
+        ("releases", "test accuracy", "otherwise epsilon" if why_not else "epsilon (PROVEN)"),
+        [(row["release"], row["test_accuracy"], _bound(row["epsilon"])) for row in few],
     )
     out, spent = console(), history["spent"]
 
     def say(line: str) -> None:
         out.print(line, markup=False, highlight=False)
 
-    guarantee = spent["epsilon"]
-    shown = "no bound" if guarantee["value"] is None else outward(guarantee["value"], up=True)
-    say(
-        f"epsilon = {shown} at delta = {in_full(spent['delta'])} for {history['protects']}:"
-        f" {guarantee['status']} by {guarantee['theorem']} {guarantee['note']}".rstrip()
+    known = spent["otherwise" if why_not else "epsilon"]
+    status = "" if why_not else f"{known['status']} "
+    words = (
+        f"epsilon = {_bound(known['value'])} at delta = {in_full(spent['delta'])} for"
+        f" {history['protects']}: {status}by {known['theorem']} {known['note']}".rstrip()
     )
+    say(f"{why_not}. Otherwise: {words}" if why_not else words)
     for claim in spent["claims"]:
         say(f"{claim['theorem']} says {claim['value']:.6g}: {claim['status']}. {claim['note']}")
     say(f"Randomness: {history['randomness']}.")
-    for note in notes:
-        say(f"Not covered by epsilon: {note}.")
     if history["stopped"]:
         say(f"Stopped: {history['stopped']}.")
+
+
+def _bound(epsilon: float | None) -> str:
+    """Rounded up: a guarantee never looks better than it is."""
+    return "no bound" if epsilon is None else outward(epsilon, up=True)

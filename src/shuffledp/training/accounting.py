@@ -43,12 +43,15 @@ class Spent:
         """The guaranteed one."""
         return self.guarantee.value
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+    def to_dict(self, uncovered: str = "") -> dict[str, Any]:
+        """JSON-ready form; of a run that is not covered, what would hold otherwise."""
+        known = self.guarantee.to_dict()
+        otherwise = {"value": known["value"], "theorem": known["theorem"], "note": known["note"]}
         return {
             "releases": self.releases,
             "delta": self.delta,
-            "epsilon": self.guarantee.to_dict(),
+            "epsilon": None if uncovered else known,
+            **({"otherwise": otherwise} if uncovered else {}),
             "claims": [claim.to_dict() for claim in self.claims],
         }
 
@@ -184,7 +187,7 @@ class Epochs(Account):
             found.append(_leaked(self.protocol, releases, self.delta))
         published = get_bound("chen-2024-gdp").theorem
         mu = 2.0 * math.sqrt(releases / (self.blocks - 1.0)) * math.exp(self.eps0 / 2.0)
-        note = f"Theorem 3 of Chen, Cao, Ge 2024: {mu:.4g}-GDP, (L, {0.5 * mu * mu:.4g} L)-RDP"
+        note = f"Theorem 3 of Chen, Cao, Ge 2024; {mu:.4g}-GDP, (L, {0.5 * mu * mu:.4g} L)-RDP"
         status = published.status
         if self.unit == "sample":  # however many blocks there are
             status = Status.REFUTED

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from shuffledp.errors import LedgerError
 from shuffledp.ledger import Entry, Guarantee, Ledger
+from shuffledp.ledger.claims import marked
 from shuffledp.protocols import Shuffled
 from shuffledp.training.accounting import Account
 
@@ -21,6 +22,8 @@ class LedgerBook:
     cohort: str
     run: str
     account: Account
+    uncovered: str = ""
+    """What of the run no guarantee speaks of."""
 
     def spend(self, releases: int) -> None:
         """Record what is missing up to ``releases``; repeating it records nothing."""
@@ -28,13 +31,16 @@ class LedgerBook:
         if missing > 0:
             what: Shuffled | Guarantee = self.account.spendable
             key = f"{self.run}:{releases}"
-            self.ledger.spend(self.cohort, what, missing, label=self.run, key=key)
+            self.ledger.spend(
+                self.cohort, what, missing, label=self.run, key=key, uncovered=self.uncovered
+            )
 
     def total(self) -> int:
         """How many releases of this run are recorded."""
         ours, total = Entry.of(self.account.spendable, 1).text, 0
+        labels = (self.run, marked(self.run, self.uncovered))
         for receipt in self.ledger.history(self.cohort):
-            if receipt.label != self.run or not (receipt.key or "").startswith(f"{self.run}:"):
+            if receipt.label not in labels or not (receipt.key or "").startswith(f"{self.run}:"):
                 continue
             if receipt.entry.text != ours:
                 raise LedgerError(

@@ -10,7 +10,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -94,6 +94,14 @@ class History:
     trainer: Trainer
     rows: list[Row] = field(default_factory=list)
     stopped: str = ""
+    notes: tuple[str, ...] = ()
+    """What was done to the data without noise."""
+
+    @property
+    def uncovered(self) -> str:
+        """Why nothing is proven of the run, if so."""
+        simulated = [f"NOT PRIVATE: {self.trainer.randomness.label}"] * self.trainer.simulation
+        return "; ".join([*simulated, *(f"NOT COVERED: {note}" for note in self.notes)])
 
     @property
     def spent(self) -> Spent:
@@ -106,7 +114,8 @@ class History:
             "settings": self.trainer.settings,
             "randomness": self.trainer.randomness.label,
             "protects": self.trainer.account.protects,
-            "spent": self.spent.to_dict(),
+            "uncovered": self.uncovered,
+            "spent": self.spent.to_dict(self.uncovered),
             "stopped": self.stopped,
             "rows": [row.to_dict() for row in self.rows],
         }
@@ -137,7 +146,9 @@ def run(
     if place is not None:
         run_name(place)
         _check_not_ended(place / _ENDED)
-    history, done = History(trainer), 0
+    history, done = History(trainer, notes=data.notes), 0
+    if isinstance(book, LedgerBook):
+        book = replace(book, uncovered=history.uncovered)
     if place is not None and (place / _CHECKPOINT).exists():
         done = _restore(trainer, history, place / _CHECKPOINT)
     if book is None and place is not None:
@@ -243,7 +254,7 @@ def _save(trainer: Trainer, history: History, place: Path, done: int) -> None:
         content,
     )
     write_durably(place / _CHECKPOINT, content.getvalue())
-    write_durably(place / _LOG, _table(history.rows))
+    write_durably(place / _LOG, _table(history))
 
 
 def _restore(trainer: Trainer, history: History, path: Path) -> int:
@@ -268,8 +279,9 @@ def _restore(trainer: Trainer, history: History, path: Path) -> int:
     return done
 
 
-def _table(rows: list[Row]) -> bytes:
-    flat = [row.flat() for row in rows]
+def _table(history: History) -> bytes:
+    why = {"uncovered": history.uncovered} if history.uncovered else {}
+    flat = [row.flat() | why for row in history.rows]
     table = io.StringIO(newline="")
     writer = csv.DictWriter(table, list(flat[-1]), extrasaction="ignore")
     writer.writeheader()
