@@ -33,6 +33,9 @@ _DESIGN = call("ChannelFamily", matrix=Design(((0, 0, 1), (0, 1, 0))))
 _SKEW = call("Channel", matrix=((1.0, 2.59e-33, 2.59e-33), (0.64, 0.18, 0.18)))
 _STATED = call("Rounds", entries=((call("Stated", epsilon=800.0, delta=1e-9), 2),))
 
+_LOUD = call("Shuffled", randomizer=call("BinaryRR", eps0=150.0), n=2)
+_MIXED = call("Rounds", entries=((_LOUD, 2), (call("Stated", epsilon=1e-9, delta=0.0), 1)))
+
 REMEMBERED: list[tuple[Judge, Case | Relation]] = [
     # budgets beyond 60: too far to search is not leaks nothing
     (judge, Case(_personal(call("LaplaceFamily"), (0.1, 0.1, 70.0)), "epsilon", 60.0)),
@@ -106,4 +109,11 @@ REMEMBERED: list[tuple[Judge, Case | Relation]] = [
         judge,
         Case(_shuffled(_sometimes(call("rappor", k=3, eps0=1e-6), 1e-310), 2), "order", 1.5),
     ),
+    # a plateau that rounding took for a peak; a sum rounded to nearest; nothing left to share
+    (
+        judge,
+        Case(_shuffled(_sometimes(call("BinaryRR", eps0=40.0), 1e-3), 1), "alpha", 1e-25),
+    ),
+    (judge, Case(_MIXED, "order", 1e4)),
+    (judge_theorems, Case(_shuffled(_often(call("BinaryRR", eps0=1.0), 2), 2), "delta", 5e-324)),
 ]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from fractions import Fraction
 
+import mpmath as mp
 import pytest
 from flint import arb
 
-from shuffledp import ParameterError, optimised_unary, rappor
+from shuffledp import Channel, ParameterError, optimised_unary, rappor
 from shuffledp.randomizers.finite import UnaryEncoding
 from tests.oracles.balls import precise
 
@@ -49,3 +51,14 @@ def test_probabilities_next_to_each_other() -> None:
 def test_a_budget_too_small_for_bits(make) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ParameterError, match="1e-13"):
         make(3, 1e-17)
+
+
+def test_a_channel_is_accounted_for_with_rows_that_sum_to_one() -> None:
+    """a + fl(1 - a) = 1 + 2^-54: the budget of the normalised rows is larger by as much."""
+    a = 0.5 / math.exp(1e-4)
+    channel = Channel([[0.5, 0.5], [a, 1.0 - a]])
+    rows = [[Fraction(x) for x in row] for row in channel.matrix.tolist()]
+    laws = [[x / sum(row) for x in row] for row in rows]
+    ratio = max(x / y for one in laws for other in laws for x, y in zip(one, other, strict=True))
+    with mp.workdps(50):
+        assert mp.mpf(channel.eps0) >= mp.log(mp.mpf(ratio.numerator) / ratio.denominator)

@@ -8,7 +8,7 @@ and later ones may depend on the outputs of earlier ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import compress
@@ -24,7 +24,7 @@ from shuffledp.curves.gdp import gaussian_start
 from shuffledp.curves.losses import Ends, Samples, stated_losses
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Status
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.composed_losses import Losses, composed_delta, enumerable, revealing
 from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
 from shuffledp.numerics.search import Guess
@@ -87,7 +87,7 @@ def composed_upper(rounds: Sequence[AnyRound]) -> ProfileCurve:
         _profile(losses),
         end=end,
         guess=_guess(losses),
-        exact_renyi=lambda order: sum(r.count * _renyi(_one(r), order) for r in rounds),
+        exact_renyi=lambda order: _added((r.count, _renyi(_one(r), order)) for r in rounds),
         converted=composed_renyi(rounds) if end.reached else None,
         limit=SearchLimit(max(200.0, 1.01 * _largest(losses))),
     )
@@ -100,7 +100,7 @@ def composed_lower(rounds: Sequence[AnyRound]) -> ProfileCurve:
     reverse = [(pair[1], r.count) for pair, r in zip(pairs, rounds, strict=True)]
 
     def renyi(order: float) -> float:
-        return sum(r.count * _leaked_renyi(_one(r), order) for r in rounds)
+        return _added(((r.count, _leaked_renyi(_one(r), order)) for r in rounds), up=False)
 
     return ProfileCurve(
         _profile(forward, upper=False),
@@ -112,12 +112,18 @@ def composed_lower(rounds: Sequence[AnyRound]) -> ProfileCurve:
     )
 
 
+def _added(terms: Iterable[tuple[int, float]], up: bool = True) -> float:
+    """Divergences of so many rounds each, added up and rounded in one direction."""
+    total = math.fsum(count * value for count, value in terms)
+    return total * (1.0 + 4.0 * U) if up else total * (1.0 - 4.0 * U)
+
+
 def composed_renyi(rounds: Sequence[AnyRound]) -> RenyiCurve:
     """Rényi divergences added up, then converted."""
     ones = [(_one(r), r.count) for r in rounds]
 
     def divergence(order: float) -> float:
-        return sum(count * _quick_renyi(r, order) for r, count in ones)
+        return _added((count, _quick_renyi(r, order)) for r, count in ones)
 
     return RenyiCurve(divergence, PureEnd(pure_budget(rounds)))
 
@@ -150,6 +156,8 @@ class StrongComposition(Curve):
     def _with(self, share: float, delta: float) -> float:
         """epsilon when the rounds' own deltas take this share."""
         each = share * delta / self.total
+        if each == 0.0:  # too small a number to share
+            return math.inf
         stated = [
             r if isinstance(r, StatedRound) else StatedRound(_epsilon(r, each), each, r.count)
             for r in self.rounds

@@ -80,7 +80,8 @@ class RevealedRounds(Curve):
             gain = float(np.logaddexp(exponent + math.log(self.p), math.log1p(-self.p)))
         else:
             gain = math.log1p(self.p * math.expm1(exponent))
-        return self.rounds * gain / (order - 1.0) * (1.0 + 1e-12)
+        least = 1e-320  # what is rounded off below the normal range
+        return self.rounds * ((gain + least) / (order - 1.0) * (1.0 + 1e-12) + least)
 
 
 @bound(

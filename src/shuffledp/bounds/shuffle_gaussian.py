@@ -31,6 +31,8 @@ MOST_ORDERS = 8192
 _MOST_ORDER = 20_000
 _STEEPEST = 690.0
 """Largest epsilon whose exponential is formed."""
+_UNDERFLOW = 1e-320
+"""What is rounded off below the normal range."""
 _QUADRATURE_ERROR = 5e-10
 """Relative error granted to quadratures over the Laplace transform: measured below 1e-12, not proven."""
 
@@ -126,8 +128,8 @@ def _forward(ratio: LognormalMean, top: int) -> tuple[Array, Array]:
     # no data set's reports reveal more shuffled than one by one
     result[2:] = np.minimum(moments / (orders - 1.0), 0.5 * orders * ratio.h)
     # ln(1 + x) is concave and 0 at 0
-    off = np.minimum(relative * moments, np.log1p(relative)) + 16.0 * U * moments
-    slack[2:] = off / (orders - 1.0)
+    off = np.minimum(relative * moments, np.log1p(relative)) + 16.0 * U * moments + _UNDERFLOW
+    slack[2:] = off / (orders - 1.0) + _UNDERFLOW
     return result, slack
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shuffledp.curves.ends import End, PureEnd
+from shuffledp.numerics.binomial import U
 from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
 from shuffledp.numerics.logs import complement_above, log1p_exp
 from shuffledp.numerics.search import peak
@@ -40,7 +41,10 @@ def tradeoff_from_profile(
         delta = second(x, width) if x >= 0.0 else first(-x, width)
         t = math.exp(x)
         keep, lose = (1.0, t * alpha) if x >= 0.0 else (t, t * alpha)
-        return Enclosure(keep * (1.0 - delta.upper) - lose, keep * (1.0 - delta.lower) - lose)
+        blur = 8.0 * U * (keep + lose)
+        return Enclosure(
+            keep * (1.0 - delta.upper) - lose - blur, keep * (1.0 - delta.lower) - lose + blur
+        )
 
     deviation = 2.5 * second(0.0, QUICK).upper  # about that of a loss
     best = peak(

@@ -17,7 +17,7 @@ def log(x: Array) -> Array:
 def complement_above(share: Array | float) -> Array:
     """1 - share, rounded up."""
     rest = np.asarray(1.0 - share)
-    return np.where(1.0 - rest == share, rest, np.nextafter(rest, 2.0))
+    return np.where(1.0 - rest == share, rest, np.minimum(np.nextafter(rest, 2.0), 1.0))
 
 
 def log_factorials(top: int) -> Array:

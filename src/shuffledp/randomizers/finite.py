@@ -489,7 +489,10 @@ class Channel(Randomizer):
         with np.errstate(over="ignore"):
             excess = (high - low) / low  # the ratio without 1, to full precision
         logs = np.where(np.isinf(excess), np.log(high) - np.log(low), np.log1p(excess))
-        return float(logs.max(initial=0.0)) * (1.0 + 64.0 * U)
+        largest = float(logs.max(initial=0.0))
+        # rows are meant to sum to 1: what two of them lack moves their ratios
+        lack = max(abs(math.fsum([*row, -1.0])) for row in self.matrix.tolist())
+        return largest * (1.0 + 64.0 * U) + 2.02 * lack if largest else 0.0
 
     def _pairs(self) -> list[tuple[int, int]]:
         inputs = len(self.matrix)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.errors import ConversionError
+from shuffledp.errors import ConversionError, ParameterError
 from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.positive_part import Law, mean_positive_part
 
@@ -70,6 +70,8 @@ class Outcomes:
     ) -> Outcomes:
         """Single outcomes; those the base misses are kept apart. ``rest``: 1 - sum of the base."""
         a, b, c = (np.asarray(x, dtype=np.float64) for x in (first, second, base))
+        if not abs(math.fsum([*c.tolist(), rest, -1.0])) <= 1e-9:
+            raise ParameterError("rest", f"what the base, {math.fsum(c):g}, lacks of 1", rest)
         return cls(a, b, c, rest=rest, precision=precision)._seen()
 
     def _seen(self) -> Outcomes:
