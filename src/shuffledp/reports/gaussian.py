@@ -16,8 +16,6 @@ def print_pair(found: dict[str, Any], quantity: str) -> None:
     out.print(
         f"pair: {pair['dataset']} (sensitivity {pair['sensitivity']:g}; for values clipped to a ball,"
         " its diameter). These numbers hold for this pair only.",
-        markup=False,
-        highlight=False,
     )
     table = Table(title=f"{NAMES[quantity]} of the pair", title_justify="left")
     for column in ("theorem", "value", LOSS, "over the smallest"):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from shuffledp.labels import in_full, outward
 from shuffledp.protocols.personalized import Guarantees, Personalized
 from shuffledp.reports.plot import COLOURS, dress, new_figure, save_figure
-from shuffledp.reports.text import NAMES, console
+from shuffledp.reports.text import NAMES, console, print_heading
 
 _SHOWN = 40
 _GREYS = "#555555", "#999999"
@@ -19,14 +18,14 @@ _GREYS = "#555555", "#999999"
 def print_guarantees(protocol: Personalized, answer: Guarantees, seconds: float) -> None:
     """One row per class; the warning goes to stderr."""
     out = console()
-    out.print(f"[bold]{protocol}[/bold]  (one user's value replaced; budgets and n public)")
+    print_heading(protocol, "budgets and n public")
     print_classes(answer)
     worst = answer.worst
     out.print(
         f"worst class: budget {worst.eps0:g}, guaranteed {NAMES[answer.quantity]}"
         f" {outward(worst.interval.upper, up=True)}; computed in {seconds:.2f} s"
     )
-    Console(stderr=True).print(answer.warning, markup=False, highlight=False)
+    console(stderr=True).print(answer.warning)
 
 
 def print_classes(answer: Guarantees) -> None:

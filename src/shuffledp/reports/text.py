@@ -9,6 +9,7 @@ from typing import TypeVar
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from rich.text import Text
 
 from shuffledp.bounds import Theorem
 from shuffledp.labels import Direction, Interval, Status, Value, in_full, outward
@@ -36,14 +37,30 @@ NAMES = {
 }
 
 
-def console() -> Console:
-    """Results go to stdout; a file or pipe gets plain text wide enough not to wrap."""
-    return Console() if sys.stdout.isatty() else Console(width=160, no_color=True)
+def console(*, stderr: bool = False) -> Console:
+    """Results go to stdout; a file or pipe gets plain text wide enough not to wrap.
+
+    Words are shown as they are: names of values, columns and cohorts may look like markup.
+    """
+    wide = not (stderr or sys.stdout.isatty())
+    return Console(
+        stderr=stderr,
+        width=160 if wide else None,
+        no_color=True if wide else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
 
 
-def _status(value: Value) -> str:
-    colour = _COLOURS[value.status.value]
-    return f"[{colour}]{value.status.value}[/{colour}]"
+def _status(status: Status) -> Text:
+    return Text(status.value, style=_COLOURS[status.value])
+
+
+def print_heading(protocol: object, public: str) -> None:
+    """What was asked about, and what neighbouring data sets are."""
+    said = (f"{protocol}", "bold"), f"  (one user's value replaced; {public})"
+    console().print(Text.assemble(*said))
 
 
 def print_account(
@@ -52,7 +69,7 @@ def print_account(
     """The interval, its two ends and what they mean."""
     out = console()
     name = NAMES[interval.quantity]
-    out.print(f"[bold]{protocol}[/bold]  (one user's value replaced; n public)")
+    print_heading(protocol, "n public")
     table = Table(title=f"{name} at {given} = {in_full(at)}", title_justify="left")
     for column in ("", "value", "status", "theorem", "meaning"):
         table.add_column(column, justify="right" if column == "value" else "left")
@@ -61,19 +78,19 @@ def print_account(
     table.add_row(
         "guaranteed",
         outward(guarantee.value, up=interval.quantity != "tradeoff"),
-        _status(guarantee),
+        _status(guarantee.status),
         guarantee.theorem,
         _meaning(protocol, guarantee),
     )
     table.add_row(
         "leaked",
         outward(other.value, up=interval.quantity == "tradeoff"),
-        _status(other),
+        _status(other.status),
         other.theorem,
         "a concrete data set leaks this much",
     )
     out.print(table)
-    out.print(f"{_apart(interval)}; computed in {seconds * 1e3:.0f} ms", highlight=False)
+    out.print(f"{_apart(interval)}; computed in {seconds * 1e3:.0f} ms")
 
 
 def _apart(interval: Interval) -> str:
@@ -111,7 +128,9 @@ def print_comparison(
     for value in values:
         up = (value.direction is Direction.LOWER) == (quantity == "tradeoff")
         shown = outward(value.value, up)
-        table.add_row(value.theorem, shown, _status(value), value.direction.value, value.note)
+        table.add_row(
+            value.theorem, shown, _status(value.status), value.direction.value, value.note
+        )
     out.print(table)
     if silent:
         _print_silent(protocol, silent)
@@ -123,15 +142,13 @@ def _print_silent(protocol: Shuffled, silent: Mapping[str, str]) -> None:
     while isinstance(inner, Repeated | Subsampled | CheckIn):
         inner = inner.randomizer
         kinds.append(str(inner))
-    out = Console(stderr=True)
+    out = console(stderr=True)
     others = 0
     for theorem, reason in silent.items():
         if reason.endswith(tuple(f"Got {kind}." for kind in kinds)):
             others += 1
         else:
-            out.print(
-                f"silent here: {theorem}. {reason}", style="dim", markup=False, highlight=False
-            )
+            out.print(f"silent here: {theorem}. {reason}", style="dim")
     if others:
         out.print(f"{others} theorems speak of other randomizers or settings", style="dim")
 
@@ -142,10 +159,9 @@ def print_theorems(theorems: list[Theorem]) -> None:
     for column in ("id", "status", "direction", "statement", "validity"):
         table.add_column(column)
     for theorem in theorems:
-        colour = _COLOURS[theorem.status.value]
         table.add_row(
             theorem.id,
-            f"[{colour}]{theorem.status.value}[/{colour}]",
+            _status(theorem.status),
             theorem.direction.value,
             theorem.statement,
             theorem.validity,
@@ -166,16 +182,14 @@ def print_theorem(theorem: Theorem) -> None:
         ("note", theorem.note),
     ):
         if text:
-            out.print(f"{label:>10}  {text}", markup=False, highlight=False)
+            out.print(f"{label:>10}  {text}")
     if theorem.refutation is not None:
         case = theorem.refutation
         settings = ", ".join(f"{name} = {value:g}" for name, value in case.parameters.items())
         heading = "refuted by" if theorem.status is Status.REFUTED else "too small"
-        out.print(f"{heading:>10}  {case.dataset}", markup=False, highlight=False)
+        out.print(f"{heading:>10}  {case.dataset}")
         out.print(
             f"{'':>10}  {settings}: claimed {case.claimed:g}, leaked {case.leaked:g}",
-            markup=False,
-            highlight=False,
         )
 
 
@@ -187,20 +201,25 @@ def print_rows(
 ) -> None:
     """A table, then remarks."""
     out = console()
-    table = Table(title=title, title_justify="left")
+    table = Table(title=printable(title), title_justify="left")
     for column in columns:
         table.add_column(column, overflow="fold")  # a number cut short is another number
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     out.print(table)
     for remark in remarks:  # in one line, to be found by other programs
-        out.print(remark, markup=False, highlight=False, soft_wrap=True)
+        out.print(printable(remark), soft_wrap=True)
 
 
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else printable(str(value))
+
+
+def printable(text: str) -> str:
+    """With what a terminal would act upon, or break a table at, written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def progress(items: Iterable[str], description: str) -> Iterator[str]:
@@ -211,7 +230,7 @@ def progress(items: Iterable[str], description: str) -> Iterator[str]:
 
 def tracked(items: Iterable[T], description: str, total: int) -> Iterator[T]:
     """A progress bar on stderr, silent when that is not a terminal."""
-    bar = Console(stderr=True)
+    bar = console(stderr=True)
     yield from track(
         items, description, total, console=bar, transient=True, disable=not bar.is_terminal
     )

@@ -57,7 +57,7 @@ def print_training(history: dict[str, Any]) -> None:
     out, spent = console(), history["spent"]
 
     def say(line: str) -> None:
-        out.print(line, markup=False, highlight=False)
+        out.print(line)
 
     known = spent["otherwise" if why_not else "epsilon"]
     status = "" if why_not else f"{known['status']} "
