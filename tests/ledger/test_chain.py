@@ -1,5 +1,6 @@
 """Rows altered, files damaged, formats of old: seen and said, never a traceback."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -125,9 +126,16 @@ def test_a_ledger_of_the_second_format_is_read_and_never_called_adaptive(
     assert not any(receipt.to_dict()["adaptive"] for receipt in old.history("users"))
     assert "only if all spends were fixed in advance" in before.rule.promise
     assert [receipt.reports for receipt in old.history("users")] == [("a",), ()]
-    said = _run(store, "verify")
-    assert said.exit_code == 1
-    assert "no chain yet" in said.stdout
+    said, data = _run(store, "verify"), _run(store, "verify", "--json")
+    assert (said.exit_code, data.exit_code) == (4, 4)  # nobody is accused of anything
+    assert "users: not known: format 2 has no chain yet" in said.stdout
+    assert "cannot be told" in said.stdout
+    assert "PROBLEM" not in said.stdout
+    told = json.loads(data.stdout)
+    assert told["sound"] is None
+    assert (told["cohorts"][0]["problems"], told["cohorts"][0]["unknown"][:8]) == ([], "format 2")
+    assert _run(store, "verify", "--digest", "x").exit_code == 1
+    assert _run(store, "verify", "nobody").exit_code == 2
     assert "fixed in advance" in " ".join(_run(store, "show").stdout.split())
     receipt = old.spend("users", Guarantee("0.2"))
     assert (receipt.number, receipt.rule.name) == (3, "undeclared")
@@ -149,6 +157,65 @@ def test_making_a_cohort_brings_an_old_ledger_up_too(ledger: Ledger) -> None:
     assert ledger.balance("users").rule.name == "undeclared"
 
 
+@pytest.mark.parametrize("stamp", [1, 2])
+def test_a_stamp_of_an_older_format_is_not_believed(ledger: Ledger, store: str, stamp: int) -> None:
+    """It would hide the chain, and the next spend would begin another."""
+    kept = _filled(ledger)
+    _altered(
+        ledger,
+        "DELETE FROM shuffledp_ledger",
+        f"INSERT INTO shuffledp_ledger (version) VALUES ({stamp})",
+    )
+    wrong = f"stamped as format {stamp}, and has rows of format 3"
+    for attempt in (
+        lambda: ledger.spend("users", Guarantee("0.1")),
+        lambda: ledger.create("new", "1", "0"),
+        lambda: ledger.balance("users"),
+        ledger.export,
+    ):
+        with pytest.raises(LedgerError, match=wrong):
+            attempt()
+    said = _run(store, "verify", "--digest", kept[-1])
+    assert said.exit_code == 1
+    assert wrong in said.stdout
+    assert "no chain holds" not in said.stdout
+    assert json.loads(_run(store, "verify", "--json").stdout)["sound"] is False
+
+
+def test_a_stamp_that_is_gone_is_not_made_anew(ledger: Ledger) -> None:
+    _filled(ledger)
+    _altered(ledger, "DELETE FROM shuffledp_ledger")
+    for attempt in (
+        lambda: ledger.create("new", "1", "0"),
+        lambda: ledger.spend("users", Guarantee("0.1")),
+        ledger.verify,
+    ):
+        with pytest.raises(LedgerError, match="has format None"):
+            attempt()
+
+
+def test_an_old_ledger_keeps_the_numbers_it_wrote(ledger: Ledger) -> None:
+    """Older versions wrote 5E+1 for 50: other text, of which digests are made."""
+    ledger.create("users", "50", "1e-6")
+    ledger.spend("users", Guarantee("20"))
+    old = '{"delta":"0","epsilon":"2E+1"}'
+    kind = hashlib.sha256(old.encode()).hexdigest()
+    _altered(
+        ledger,
+        "UPDATE shuffledp_cohorts SET epsilon = '5E+1'",
+        f"INSERT INTO shuffledp_losses (cohort, digest, description, rounds)"
+        f" VALUES ('users', '{kind}', '{old}', 1)",
+        f"UPDATE shuffledp_spends SET digest = '{kind}'",
+        f"DELETE FROM shuffledp_losses WHERE digest <> '{kind}'",
+    )
+    aged(ledger, 2)
+    ledger.spend("users", Guarantee("20"))
+    assert [found.problems for found in ledger.verify()] == [()]
+    assert ledger.balance("users").to_dict()["epsilon"] == "50"
+    ledger.spend("users", Guarantee("1"))
+    assert [found.problems for found in ledger.verify()] == [()]
+
+
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o777])
 def test_files_are_for_their_owner_alone(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
@@ -163,6 +230,51 @@ def test_files_are_for_their_owner_alone(tmp_path: Path, umask: int) -> None:
         os.umask(before)
     assert {"book.db", "book.db-wal", "book.db-shm"} == set(modes)
     assert set(modes.values()) == {0o600}
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_an_empty_file_becomes_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "book.db"
+    path.touch(0o644)
+    Ledger.open(path).create("users", "1", "0")
+    assert _mode(path) == 0o600
+    path.chmod(0o640)  # what the owner then allows is the owner's
+    Ledger.open(path).create("others", "1", "0")
+    assert _mode(path) == 0o640
+
+
+@pytest.mark.parametrize("content", [b"x", b"a note that is kept\n", b"x" * 511])
+def test_what_a_short_file_holds_is_kept(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "book.db"
+    path.write_bytes(content)
+    with pytest.raises(LedgerError, match="not a database"):
+        Ledger.open(path).create("users", "1", "0")
+    assert path.read_bytes() == content
+
+
+def test_a_database_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="a database of another program"):
+        Ledger.open(path).create("users", "1", "0")
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["theirs.db"]
+
+
+def test_exports_are_their_owners_alone(tmp_path: Path) -> None:
+    store = str(tmp_path / "book.db")
+    _filled(Ledger.open(store))
+    files = tmp_path / "b.json", tmp_path / "b.csv"
+    done = _run(store, "export", "--json-file", str(files[0]), "--csv-file", str(files[1]))
+    assert done.exit_code == 0
+    assert [_mode(path) for path in files] == [0o600, 0o600]
 
 
 FIELDS = {

@@ -31,7 +31,9 @@ def test_a_life_of_a_cohort(store: str, tmp_path: Path) -> None:
     assert made["rule"] == {"name": "sum"}
     receipt = _json(store, "spend", "users", *KRR, "--rounds", "4", "--label", "May", "--key", "k")
     assert (receipt["number"], receipt["rounds"], receipt["label"]) == (1, 4, "May")
-    assert _json(store, "spend", "users", *KRR, "--rounds", "4", "--key", "k") == receipt
+    again = _json(store, "spend", "users", *KRR, "--rounds", "4", "--key", "k")
+    assert again == receipt | {"repeated": True}
+    assert receipt["repeated"] is False
     assert _json(store, "spend", "users", "--epsilon", "0.1", "--delta", "1e-8")["number"] == 2
     (cohort,) = _json(store, "show", *KRR)["cohorts"]  # type: ignore[misc]
     assert (cohort["spends"], cohort["status"]) == (2, "PROVEN")
@@ -65,8 +67,23 @@ def test_tables_for_people(store: str) -> None:
     assert "0.333334 of 1" in " ".join(shown.split())
     assert "sum: the total holds however spends are chosen" in shown
     assert "rounds left: of stated (0.1, 0)-DP" in shown
+    for done in ("recorded", "recorded before, nothing more is lost"):
+        said = _run(store, "spend", "users", "--epsilon", "0.1", "--key", "k").stdout
+        assert said.startswith(f"{done}: users #2, 1 x stated (0.1, 0)-DP\n")
     receipt = _json(store, "spend", "users", *KRR)
     assert str(receipt["digest"]) in _run(store, "verify").stdout
+
+
+def test_whole_numbers_are_written_out(store: str) -> None:
+    made = _json(store, "init", "users", "--epsilon", "50", "--delta", "1e-6")
+    assert (made["epsilon"], made["limits"]) == ("50", {"epsilon": "50", "delta": "0.000001"})
+    receipt = _json(store, "spend", "users", "--epsilon", "2E+1")
+    assert (receipt["spent"], receipt["lost"]) == (
+        {"epsilon": "20", "delta": "0"},
+        {"epsilon": "20", "delta": "0"},
+    )
+    assert "E+" not in _run(store, "export").stdout
+    assert _run(store, "verify").exit_code == 0
 
 
 TOTAL = ["--epsilon", "1", "--delta", "1e-6"]

@@ -18,6 +18,12 @@ from shuffledp.ledger.rules import RuleMaker
 from shuffledp.protocols import Shuffled
 
 F = TypeVar("F", bound=Callable[..., Any])
+_SOUND: dict[bool | None, tuple[str, int]] = {
+    True: ("sound: every row fits its digest", 0),
+    False: ("NOT sound", 1),
+    None: ("cannot be told: there are rows without a digest", 4),
+}
+"""What ``verify`` says at the end, and with which code it ends."""
 
 
 def _store_options(command: F) -> F:
@@ -171,10 +177,11 @@ def spend(
     count = 1 if rounds is None else rounds
     receipt = Ledger.open(store, timeout).spend(cohort, what, count, label=label, key=key)
     if as_json:
-        print_json(receipt.to_dict())
+        print_json(receipt.to_dict() | {"repeated": receipt.repeated})
         return
+    done = "recorded before, nothing more is lost" if receipt.repeated else "recorded"
     click.echo(
-        f"recorded: {cohort} #{receipt.number}, {receipt.entry.rounds:,} x {receipt.entry.what}"
+        f"{done}: {cohort} #{receipt.number}, {receipt.entry.rounds:,} x {receipt.entry.what}"
     )
     click.echo(f"lost in all: {receipt.rule.shown(receipt.lost)}")
     click.echo(f"rule: {receipt.claim}")
@@ -235,15 +242,18 @@ def show(
 def export(
     json_file: str | None, csv_file: str | None, store: str, timeout: float, as_json: bool
 ) -> None:
-    """Write the whole book to files, each whole or not at all; without any, JSON on stdout."""
+    """Write the whole book to files, each whole or not at all; without any, JSON on stdout.
+
+    The files are their owner's alone, as the book is.
+    """
     from shuffledp.reports.files import write_whole
     from shuffledp.reports.ledger import as_csv, as_json_bytes
 
     data = Ledger.open(store, timeout).export()
     if json_file is not None:
-        write_whole("json-file", Path(json_file), as_json_bytes(data))
+        write_whole("json-file", Path(json_file), as_json_bytes(data), private=True)
     if csv_file is not None:
-        write_whole("csv-file", Path(csv_file), as_csv(data))
+        write_whole("csv-file", Path(csv_file), as_csv(data), private=True)
     if as_json or (json_file is None and csv_file is None):
         print_json(data)
         return
@@ -273,13 +283,15 @@ def verify(
 ) -> None:
     """Look at every row of COHORTS (default: all) and recompute their chains of digests.
 
-    Ends with 1 if something was altered. A chain shows what was altered without care: whoever can
+    Ends with 1 if something was altered, with 4 if that cannot be told. A chain shows what was altered without care: whoever can
     rewrite the whole store can recompute it, but not the digests you kept elsewhere (--digest).
     """
     book = Ledger.open(store, timeout)
     found = book.verify(*cohorts)
     missing = sorted(set(digests) - {each for one in found for each in one.digests})
-    sound = not missing and not any(each.problems for each in found)
+    sound: bool | None = not missing and not any(each.problems for each in found)
+    if sound and any(each.unknown for each in found):
+        sound = None
     if as_json:
         print_json(
             {
@@ -294,11 +306,12 @@ def verify(
             click.echo(f"{each.cohort}: {each.spends} spends, digest {each.digest}")
             for problem in each.problems:
                 click.echo(f"{each.cohort}: PROBLEM: {problem}")
+            if each.unknown:
+                click.echo(f"{each.cohort}: not known: {each.unknown}")
         for digest in missing:
             click.echo(f"PROBLEM: no chain holds the digest {digest}")
-        click.echo("sound: every row fits its digest" if sound else "NOT sound")
-    if not sound:
-        context.exit(1)
+        click.echo(_SOUND[sound][0])
+    context.exit(_SOUND[sound][1])
 
 
 def _spendable(

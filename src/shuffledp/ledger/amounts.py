@@ -25,7 +25,7 @@ def amount(name: str, value: object, below: int = _LARGEST) -> Decimal:
     if not (number.is_finite() and 0 <= number < below):
         raise ParameterError(name, condition, value)
     whole = Context(prec=len(number.as_tuple().digits))
-    number = number.normalize(whole).copy_abs()
+    number = _plain(number.normalize(whole).copy_abs())
     _, digits, exponent = number.as_tuple()
     if len(digits) > _DIGITS or not isinstance(exponent, int) or exponent < -_PLACES:
         raise ParameterError(name, condition, value)
@@ -44,7 +44,17 @@ def decimal_below(number: Fraction, digits: int = _EXACT) -> Decimal:
 
 def _decimal(number: Fraction, context: Context) -> Decimal:
     quotient = context.divide(Decimal(number.numerator), Decimal(number.denominator))
-    return quotient.normalize(context)
+    return _plain(quotient.normalize(context))
+
+
+def _plain(number: Decimal) -> Decimal:
+    """The same number, 50 rather than 5E+1 in text."""
+    exponent = number.as_tuple().exponent
+    if not isinstance(exponent, int) or exponent <= 0:
+        return number
+    return number.quantize(
+        Decimal(1), context=Context(prec=exponent + len(number.as_tuple().digits))
+    )
 
 
 def float_below(number: Fraction) -> float:

@@ -94,8 +94,7 @@ class Ledger:
         if not callable(rule) or not isinstance(made := rule(total, slack), Rule):
             raise ParameterError("rule", "Sum, renyi(...) or planned(...)", rule)
         with self.store.transaction(write=True, create=True) as execute:
-            before = execute(tables.READ_VERSION)[0][0]
-            if before is None:
+            if self._formats(execute) == (None, 0):
                 execute(tables.STAMP, tables.VERSION)
             else:
                 self._brought_up(execute)
@@ -195,11 +194,17 @@ class Ledger:
 
     def verify(self, *cohorts: str) -> list[Verified]:
         """Look at every row of these cohorts (default: all) and recompute the chain of digests."""
-        with self._opened() as (execute, version):
-            return [
-                verified(execute, _text("cohort", name), version)
+        with self.store.transaction(write=False) as execute:
+            stamped, least = self._formats(execute)
+            version = _check_known(stamped)
+            found = [
+                verified(execute, _text("cohort", name), max(version, least))
                 for name in cohorts or _names(execute)
             ]
+        if version < least:
+            wrong = _wrong_stamp(version, least)
+            found = [replace(each, problems=(wrong, *each.problems)) for each in found]
+        return found
 
     def export(self) -> dict[str, Any]:
         """Everything at one moment, JSON-ready."""
@@ -216,17 +221,31 @@ class Ledger:
     @contextmanager
     def _opened(self, write: bool = False) -> Iterator[tuple[Execute, int]]:
         with self.store.transaction(write=write) as execute:
-            version = _check_version(execute)
-            yield execute, self._brought_up(execute) if write else version
+            yield execute, self._brought_up(execute) if write else self._version(execute)
+
+    def _formats(self, execute: Execute) -> tuple[Any, int]:
+        """What the stamp says, and what the rows do: the least format that has such rows."""
+        # rows first: whoever adds them commits the stamp with them
+        least = 0
+        for name, version in tables.SINCE.items():
+            if execute(self.store.has_table, name) and execute(tables.HAS_ROWS[name]):
+                least = version
+        return execute(tables.READ_VERSION)[0][0], least
+
+    def _version(self, execute: Execute) -> int:
+        stamped, least = self._formats(execute)
+        if (version := _check_known(stamped)) < least:
+            raise LedgerError(f"The ledger was altered: {_wrong_stamp(version, least)}.")
+        return version
 
     def _brought_up(self, execute: Execute) -> int:
         """The current format: cohorts of older ones get the rule that was never declared."""
-        if (version := _check_version(execute)) == tables.VERSION:
-            return version
+        if self._version(execute) == tables.VERSION:
+            return tables.VERSION
         self.store.make_tables(execute)
+        if (version := self._version(execute)) == tables.VERSION:  # another process was first
+            return version
         for name in _names(execute):
-            if execute(tables.READ_RULE, name):  # another process was here first
-                continue
             cohort = read_cohort(execute, name, version, self.store.row_lock)
             digest = _begin_chain(execute, cohort)
             for receipt in read_receipts(execute, cohort, version):
@@ -246,13 +265,16 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _check_version(execute: Execute) -> int:
-    found = execute(tables.READ_VERSION)[0][0]
+def _check_known(found: Any) -> int:
     if found not in range(1, tables.VERSION + 1):
         raise LedgerError(
             f"The ledger has format {found}; this version reads formats 1 to {tables.VERSION}."
         )
     return int(found)
+
+
+def _wrong_stamp(stamped: int, least: int) -> str:
+    return f"it is stamped as format {stamped}, and has rows of format {least}"
 
 
 def _names(execute: Execute) -> list[str]:

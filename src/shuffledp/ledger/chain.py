@@ -29,6 +29,8 @@ class Verified:
     digest: str | None
     """The last of the chain: keep it elsewhere. None before there is a chain."""
     problems: tuple[str, ...] = ()
+    unknown: str = ""
+    """Why it cannot be told whether rows were altered, if so."""
     digests: frozenset[str] = frozenset()
     """All of the chain, the first included."""
 
@@ -39,4 +41,5 @@ class Verified:
             "spends": self.spends,
             "digest": self.digest,
             "problems": list(self.problems),
+            "unknown": self.unknown or None,
         }

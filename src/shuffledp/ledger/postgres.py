@@ -23,6 +23,7 @@ class PostgresStore:
     """Each transaction has its own connection, so threads, forks and restarts are safe."""
 
     row_lock = " FOR UPDATE"
+    has_table = "SELECT 1 WHERE to_regclass(CAST(? AS TEXT)) IS NOT NULL"
 
     def __init__(self, url: str, timeout: float) -> None:
         try:

@@ -185,7 +185,9 @@ def read_cohort(execute: Execute, name: str, version: int, lock: str = "") -> Co
     slack = _field(f"the delta of the cohort {name!r}", delta, lambda x: amount("delta", x, 1))
     created = _text(name, created)
     if version < 3:
-        return Cohort.new(name, Undeclared(total, slack), created)
+        undeclared = Undeclared(total, slack)
+        row = (name, epsilon, delta, created, canonical(undeclared.to_dict()))
+        return Cohort(name, undeclared, created, row)
     rules = execute(tables.READ_RULE, name)
     found = rules[0][0] if rules else None
     rule = _field(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,11 +15,15 @@ from shuffledp.errors import LedgerError, UnknownOutcomeError
 from shuffledp.ledger.store import Execute
 from shuffledp.ledger.tables import TABLES
 
+_SMALLEST = 512
+"""Bytes of a page: SQLite overwrites what is shorter."""
+
 
 class SQLiteStore:
     """Each transaction has its own connection, so threads and forks are safe."""
 
     row_lock = ""  # a writing transaction has the whole file for itself
+    has_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
 
     def __init__(self, path: str | Path, timeout: float) -> None:
         self.name, self.timeout = str(path), timeout
@@ -65,18 +70,30 @@ class SQLiteStore:
 
     def _make_file(self) -> None:
         """An empty file that only its owner may read. SQLite gives its logs the same mode, and syncs
-        the folder with the first of them."""
+        the folder with the first of them. A file that holds something else is left as it is."""
         try:
-            handle = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-        except FileExistsError:
-            return
+            try:
+                handle = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+            except FileExistsError:
+                self._take_file()
+                return
+            try:
+                os.fchmod(handle, 0o600)  # whatever the umask took away
+            finally:
+                os.close(handle)
         except OSError as error:
             reason = f"unable to open database file ({error.strerror})"
             raise LedgerError(f"The ledger {self.name} cannot be used: {reason}.") from error
-        try:
-            os.fchmod(handle, 0o600)  # whatever the umask took away
-        finally:
-            os.close(handle)
+
+    def _take_file(self) -> None:
+        """One that is there. It is not opened: to close it would take away SQLite's locks on it."""
+        found = os.stat(self._path)
+        if not stat.S_ISREG(found.st_mode):
+            return
+        if found.st_size == 0:
+            os.chmod(self._path, 0o600)
+        elif found.st_size < _SMALLEST:
+            raise LedgerError(f"The ledger {self.name} cannot be used: file is not a database.")
 
     def _connect(self, create: bool) -> sqlite3.Connection:
         if create:
@@ -99,11 +116,20 @@ class SQLiteStore:
         end = time.monotonic() + self.timeout
         while True:
             try:
+                self._check_ours(connection)
                 return _pragma(connection, "journal_mode = WAL")
             except sqlite3.OperationalError:
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.01)
+
+    def _check_ours(self, connection: sqlite3.Connection) -> None:
+        """A database of another program is left as it is, its journal too."""
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        if names and "shuffledp_ledger" not in names:
+            raise LedgerError(
+                f"{self.name} is a database of another program. Give the ledger a file of its own."
+            )
 
 
 def _pragma(connection: sqlite3.Connection, text: str) -> Any:

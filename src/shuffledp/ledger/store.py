@@ -19,6 +19,8 @@ class Store(Protocol):
     """To be shown: without a password."""
     row_lock: str
     """Appended to READ_COHORT where a spend needs the cohort for itself."""
+    has_table: str
+    """A statement that gives a row if there is a table of this name."""
 
     def transaction(self, *, write: bool, create: bool = False) -> AbstractContextManager[Execute]:
         """All or nothing. Left without an error, everything is on the disk.

@@ -55,6 +55,14 @@ TABLES = (
 )
 STAMP = "INSERT INTO shuffledp_ledger (version) VALUES (?) ON CONFLICT DO NOTHING"
 READ_VERSION = "SELECT MAX(version) FROM shuffledp_ledger"
+SINCE = {
+    "shuffledp_cohorts": 1,
+    "shuffledp_releases": 2,
+    "shuffledp_rules": 3,
+    "shuffledp_links": 3,
+}
+"""Rows of these tables tell that a ledger has this format at least, whatever its stamp says."""
+HAS_ROWS = {name: f"SELECT 1 FROM {name} LIMIT 1" for name in SINCE}
 
 ADD_COHORT = "INSERT INTO shuffledp_cohorts (name, epsilon, delta, created) VALUES (?, ?, ?, ?)"
 READ_COHORT = "SELECT epsilon, delta, created FROM shuffledp_cohorts WHERE name = ?"

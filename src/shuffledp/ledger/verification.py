@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from shuffledp.errors import LedgerError
 from shuffledp.ledger import tables
 from shuffledp.ledger.chain import Verified
 from shuffledp.ledger.entries import Entry, read
-from shuffledp.ledger.records import Receipt, read_cohort, read_links, read_receipts
+from shuffledp.ledger.records import read_cohort, read_links, read_receipts
 from shuffledp.ledger.store import Execute
 
 
 def verified(execute: Execute, name: str, version: int) -> Verified:
     """Recompute the chain of a cohort; rows that cannot even be read are a problem too."""
-    if version < 3:
-        why = f"format {version} has no chain yet: it begins with the next spend"
-        return Verified(name, execute(tables.READ_LAST, name)[0][0], None, (why,))
     if not execute(tables.READ_COHORT, name):
         raise LedgerError(f"There is no cohort {name!r}.")
+    if version < 3:
+        why = f"format {version} has no chain yet: it begins with the next spend"
+        return Verified(name, execute(tables.READ_LAST, name)[0][0], None, unknown=why)
     try:
         cohort = read_cohort(execute, name, version)
         history = read_receipts(execute, cohort, version)
         links = read_links(execute, name, version)
-        written = Counter({e.text: e.rounds for e in _losses(execute, name)})
+        written = _rounds(read(*row) for row in execute(tables.READ_LOSSES, name))
     except LedgerError as error:
         return Verified(name, 0, None, (str(error),))
     problems = []
@@ -39,20 +40,16 @@ def verified(execute: Execute, name: str, version: int) -> Verified:
         digest = receipt.digest or ""
     if lone := set(links) - {0} - {receipt.number for receipt in history}:
         problems.append(f"#{min(lone, key=str)} has a digest and no row")
-    if written != _rounds(history):
+    if written != _rounds(receipt.entry for receipt in history):
         problems.append("the rounds of its spends do not add up to those of its kinds")
     if any(cohort.rule.over(receipt.lost) for receipt in history):
         problems.append("a spend is above the limits of its rule")
     known = frozenset(links.values())
-    return Verified(name, len(history), digest or None, tuple(problems), known)
+    return Verified(name, len(history), digest or None, tuple(problems), digests=known)
 
 
-def _losses(execute: Execute, name: str) -> list[Entry]:
-    return [read(*row) for row in execute(tables.READ_LOSSES, name)]
-
-
-def _rounds(history: list[Receipt]) -> Counter[str]:
+def _rounds(entries: Iterable[Entry]) -> Counter[str]:
     found: Counter[str] = Counter()
-    for receipt in history:
-        found[receipt.entry.text] += receipt.entry.rounds
+    for entry in entries:
+        found[entry.text] += entry.rounds
     return found

@@ -27,7 +27,7 @@ def check_picture(path: str | Path) -> Path:
     return target
 
 
-def write_whole(parameter: str, path: Path, content: bytes) -> None:
-    """All of it, or nothing."""
-    with whole_file(parameter, path) as file:
+def write_whole(parameter: str, path: Path, content: bytes, *, private: bool = False) -> None:
+    """All of it, or nothing; a private file is its owner's alone."""
+    with whole_file(parameter, path, private=private) as file:
         file.write(content)
