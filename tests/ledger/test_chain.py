@@ -268,6 +268,29 @@ def test_a_database_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["theirs.db"]
 
 
+def test_a_ledger_under_two_names_is_refused(tmp_path: Path) -> None:
+    """Each hard link has a log of its own: two could both spend the last of a budget."""
+    first, second = tmp_path / "a.db", tmp_path / "b.db"
+    ledger = Ledger.open(first)
+    ledger.create("users", "0.3", "0")
+    with ledger.store.transaction(write=False) as execute:  # the log is kept while it is open
+        execute("SELECT 1 FROM shuffledp_cohorts")
+        os.link(first, second)
+        for path in (first, second):
+            for attempt in (
+                lambda p=path: Ledger.open(p).spend("users", Guarantee("0.2")),
+                lambda p=path: Ledger.open(p).balance("users"),
+                lambda p=path: Ledger.open(p).create("others", "1", "0"),
+            ):
+                with pytest.raises(LedgerError, match="2 hard links"):
+                    attempt()
+    second.unlink()
+    second.symlink_to(first)
+    assert ledger.spend("users", Guarantee("0.2")).number == 1
+    with pytest.raises(LedgerError, match="may lose epsilon"):
+        Ledger.open(second).spend("users", Guarantee("0.2"))
+
+
 def test_exports_are_their_owners_alone(tmp_path: Path) -> None:
     store = str(tmp_path / "book.db")
     _filled(Ledger.open(store))

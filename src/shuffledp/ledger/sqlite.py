@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,7 @@ class SQLiteStore:
         uri = f"{self._path.as_uri()}?mode={'rwc' if create else 'rw'}"
         connection = sqlite3.connect(uri, uri=True, timeout=self.timeout, isolation_level=None)
         try:
+            self._check_one_name()
             for setting in ("synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"):
                 connection.execute(f"PRAGMA {setting}")
             mode = self._write_ahead(connection) if create else _pragma(connection, "journal_mode")
@@ -110,6 +111,16 @@ class SQLiteStore:
             connection.close()
             raise
         return connection
+
+    def _check_one_name(self) -> None:
+        """SQLite names the log after the path: by another hard link others' spends are not seen."""
+        with suppress(OSError):  # what cannot be looked at cannot be opened either
+            names = os.stat(self._path).st_nlink
+            if names > 1:
+                raise LedgerError(
+                    f"{self.name} is one of {names} hard links to a file, each with a log of its own."
+                    " A ledger must have one name (symbolic links do no harm)."
+                )
 
     def _write_ahead(self, connection: sqlite3.Connection) -> Any:
         """SQLite does not wait by itself while another process makes the same file."""
