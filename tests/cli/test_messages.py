@@ -77,6 +77,7 @@ def test_sigma_for_the_pair_alone() -> None:
     for kind in ((), ("--status", "fixed_pair")):
         out = good(*words, *kind).stdout
         sigmas[kind] = float(out.split("smallest sigma: ")[1].split()[0])
+        assert f"sigma = {sigmas[kind]!r}," in out, "the same wherever it is shown"
         assert ("FIXED_PAIR" in out) == (kind == ("--status", "fixed_pair"))
     assert sigmas["--status", "fixed_pair"] < sigmas[()]
 

@@ -33,6 +33,17 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("survey.csv").write_text("dest\n" + "ATL\nBOS\n" * 1000)
 
 
+def test_the_receipt_is_in_the_json_of_what_was_paid() -> None:
+    assert _call(f"ledger init users {TOTAL}").exit_code == 0
+    paid = json.loads(_call(f"{RUN} users --json").stdout)["ledger"]
+    shown = json.loads(_call("ledger export --store book.db").stdout)["cohorts"][0]["history"][0]
+    assert (paid["cohort"], paid["number"], paid["repeated"]) == ("users", 1, False)
+    assert paid["digest"] == shown["digest"]
+    assert paid["lost"] == shown["lost"]
+    free = RUN.split(" --ledger")[0]
+    assert json.loads(_call(f"{free} --json").stdout)["ledger"] is None
+
+
 @pytest.mark.parametrize("rule", ["sum", "renyi"])
 def test_a_run_pays_under_rules_that_let_one_look(rule: str) -> None:
     assert _call(f"ledger init users {TOTAL} --rule {rule}").exit_code == 0

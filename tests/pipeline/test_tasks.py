@@ -79,8 +79,12 @@ def _check_vectors(found: dict[str, Any]) -> None:
         assert abs(row["value"] - mean) < 6 * row["error"] + 0.1
 
 
-def test_gaussian_vectors(data: Path) -> None:
-    _check_vectors(_ok(f"run {data} {VECTORS}"))
+def test_gaussian_vectors(data: Path, tmp_path: Path) -> None:
+    found = _ok(f"run {data} {VECTORS} --out {tmp_path}/means.csv")
+    _check_vectors(found)
+    clipped = "means of vectors clipped to 7.1 from the middle of the range"
+    assert clipped in found["note"], "a bias that no error bar shows"
+    assert (tmp_path / "means.csv").read_text().count(clipped) == 2
 
 
 @pytest.mark.slow

@@ -103,12 +103,21 @@ def _print(found: Audit) -> None:
     )
     print_rows(
         "order of release: " + ("no fault found" if found.uniform else "NOT UNIFORM"),
-        ["labelled reports", "share of", "batches", "seen", "by chance", "would be told", "p <="],
+        [
+            "labelled reports",
+            "share of",
+            "batches",
+            "most seen",
+            "chance of each",
+            "would be told",
+            "p <=",
+        ],
         [
             [t.orders, t.statistic, t.batches, t.seen, t.expected, _told(t), f"{t.p:.2g}"]
             for t in found.orders
         ],
         [
+            "of all places and parts, the one least like chance is shown; p accounts for all of them",
             f"uniform orders are found fault with once in {1 / FALSE_ALARM:,.0f} audits; what stays"
             " below 'would be told' may go unseen",
             *([SIMULATED] if found.simulated else []),

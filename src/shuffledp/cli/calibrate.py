@@ -109,7 +109,7 @@ def _sigma(
     if as_json:
         print_json({**found.to_dict(), "target": {"epsilon": epsilon, "delta": delta}})
         return
-    click.echo(f"smallest sigma: {outward(found.sigma, up=True)}")
+    click.echo(f"smallest sigma: {in_full(found.sigma)}")
     click.echo(f"for: {found.protocol}")
     click.echo(
         f"checked: epsilon at delta = {in_full(delta)} is {_within(found.achieved.value, epsilon)}"

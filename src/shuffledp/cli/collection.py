@@ -91,6 +91,7 @@ simulation_option = click.option(
     metavar="SEED",
     help="Reproducible randomness for experiments. Protects nobody; outputs say so.",
 )
+_RECEIPT = "shuffledp.receipt"
 _LABEL = 200
 """Letters of a label in a ledger."""
 memory_option = click.option(
@@ -131,6 +132,7 @@ def booking(
         receipt = Ledger.open(ledger).spend(
             cohort, what, label=_short(label), reports=reports, uncovered=uncovered
         )
+        click.get_current_context().meta[_RECEIPT] = receipt
         number = f"ledger: {cohort} #{receipt.number}"
         if receipt.repeated:
             click.echo(f"{number}, the same release again: nothing more is lost", err=True)
@@ -140,6 +142,12 @@ def booking(
 
     check_payer(ledger, cohort, simulated=simulated)
     return book
+
+
+def recorded() -> dict[str, Any] | None:
+    """The receipt of what this command spent, for JSON; none if no ledger was asked."""
+    receipt = click.get_current_context().meta.get(_RECEIPT)
+    return None if receipt is None else {**receipt.to_dict(), "repeated": receipt.repeated}
 
 
 def _short(label: str) -> str:
@@ -381,6 +389,7 @@ def show(
             "shuffled": job.shuffled,
             "simulated": job.simulated,
             "categories_from_data": job.values_from_data,
+            "ledger": recorded(),
         }
         print_json(described | found.to_dict())
     else:

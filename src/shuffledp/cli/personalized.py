@@ -15,6 +15,7 @@ from shuffledp.cli.collection import (
     category_options,
     declared,
     ledger_options,
+    recorded,
     simulation_option,
     stream,
 )
@@ -106,6 +107,7 @@ def personalized(
             "budgets_visible": budgets_visible,
             "simulated": simulation is not None,
             "categories_from_data": from_data,
+            "ledger": recorded(),
             "warning": guarantees.warning,
             "classes": [each.to_dict(guarantees.uncovered) for each in guarantees.classes],
             "seconds": time.perf_counter() - start,

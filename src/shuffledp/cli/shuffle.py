@@ -9,6 +9,7 @@ from shuffledp.cli.collection import (
     job_booking,
     ledger_options,
     memory_option,
+    recorded,
     simulation_option,
     stream,
 )
@@ -72,6 +73,7 @@ def shuffle(
                 "label": job.label,
                 "simulated": job.simulated,
                 "categories_from_data": job.values_from_data,
+                "ledger": recorded(),
             }
         )
         return

@@ -25,6 +25,7 @@ from shuffledp.protocols import Shuffled
 from shuffledp.sampling import Device, Stream, device
 from shuffledp.sampling.device import Reports
 from shuffledp.sampling.prefixes import PrefixDevice
+from shuffledp.sampling.vectors import GaussianVectorDevice
 from shuffledp.shuffling.shuffler import MEMORY
 
 Tally = Frequencies | Means | HeavyHitters
@@ -219,6 +220,10 @@ class Job:
             found = quantiles(tally, QUARTILES)[0].scaled(self.low, self.high)
         else:
             found = tally.estimate(self.columns).scaled(self.low, self.high)
+        if self.norm is not None and isinstance(self.device, GaussianVectorDevice):
+            # a bias that no error bar shows
+            clipped = f"means of vectors clipped to {self.norm:g} from the middle of the range"
+            found = replace(found, note="; ".join(filter(None, (found.note, clipped))))
         return replace(found, guarantee=self.proven, label=self.label)
 
     @property

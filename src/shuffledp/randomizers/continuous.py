@@ -17,6 +17,7 @@ import numpy as np
 
 from shuffledp import checks
 from shuffledp.errors import ParameterError, RegimeError
+from shuffledp.labels import in_full
 from shuffledp.numerics.binomial import Array, U
 from shuffledp.randomizers.base import Randomizer, Scene
 from shuffledp.randomizers.outcomes import Outcomes
@@ -219,7 +220,7 @@ class Gaussian(AdditiveNoise):
         return math.inf
 
     def __str__(self) -> str:
-        noise = f"Gaussian noise, sigma = {self.sigma:g}, sensitivity {self.sensitivity:g}"
+        noise = f"Gaussian noise, sigma = {in_full(self.sigma)}, sensitivity {self.sensitivity:g}"
         return noise + (", on a line" if self.scalar else "")
 
     def blankets(self) -> list[Scene]:

@@ -43,6 +43,7 @@ def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:
         order = np.argsort(-found.values)[:_MOST_BARS]
     names = [plain(str(found.names[i])) for i in order]
     title = [plain(f"{job.task} of {', '.join(job.columns)}"), plain(f"privacy: {found.label}")]
+    title += [plain(found.note)] * bool(found.note)
     low, high = found.interval()
     values = found.values[order]
     errors = [values - low[order], high[order] - values]
