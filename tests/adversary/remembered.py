@@ -116,4 +116,5 @@ REMEMBERED: list[tuple[Judge, Case | Relation]] = [
     ),
     (judge, Case(_MIXED, "order", 1e4)),
     (judge_theorems, Case(_shuffled(_often(call("BinaryRR", eps0=1.0), 2), 2), "delta", 5e-324)),
+    (judge, Case(_shuffled(call("rappor", k=4, eps0=299.0), 3), "delta", 5e-324)),
 ]

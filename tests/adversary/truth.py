@@ -26,7 +26,7 @@ def joined(law: Law, row: Row) -> Law:
     bigger: Law = {}
     for histogram, mass in law.items():
         for z, share in enumerate(row):
-            if share != 0:
+            if not share.is_zero():  # a ball around zero is no zero
                 key = (*histogram[:z], histogram[z] + 1, *histogram[z + 1 :])
                 bigger[key] = bigger[key] + mass * share if key in bigger else mass * share
     return bigger

@@ -98,7 +98,7 @@ def invert_decreasing(
 
 def _log_ratio(value: float, target: float) -> float:
     """ln(value / target); its sign is exact."""
-    ratio = value / target
+    ratio = float(value) / target
     return math.log(min(ratio, _HUGE)) if ratio > 0.0 else _FLOOR
 
 
