@@ -105,7 +105,7 @@ def test_the_same_users_twice_are_two_rounds() -> None:
         _ok(f"encode 0.csv {alone} --out {name}.csv")
     said = _refused("shuffle a.csv b.csv --out x.csv")
     assert "each hold all 600 users" in said
-    assert "--rounds 2" in said
+    assert "shuffledp account --rounds 2" in said
     assert "--part 1/2" in said
     _ok(f"encode 0.csv {ENCODE} --part 1/3 --out again.csv")
     said = _refused("shuffle e0.csv again.csv --out x.csv")

@@ -242,6 +242,7 @@ def test_bad_rows(task: str, kind: str) -> None:
     assert found["n"] == 450
     assert found["privacy"]["upper"] <= 1.0
     assert found["label"].endswith("NOT COVERED: how many rows were dropped")
+    assert found["not_covered"] == ["NOT COVERED: how many rows were dropped"]
     shown = _call(f"{line} --on-bad-rows drop --minimum 450 --out x.csv").stdout
     assert f"{len(bad)} rows dropped\n" in shown
     assert "NOT COVERED: how many rows were dropped" in shown

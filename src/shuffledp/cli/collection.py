@@ -175,14 +175,12 @@ def job_booking(ledger: str | None, cohort: str | None, *, simulated: bool) -> B
     book = booking(ledger, cohort, simulated=simulated)
 
     def spend(job: Job, reports: frozenset[str]) -> None:
-        from shuffledp.pipeline.label import DROPPED
         from shuffledp.protocols import Shuffled
 
         check_payer(ledger, cohort, simulated=job.simulated)  # its devices may have been
         protocol = Shuffled(job.device.randomizer, job.n)
         about = f"{job.task} of {', '.join(job.columns)}"
-        dropped = DROPPED if job.bad_rows == "drop" else ""
-        book(protocol, about, "; ".join(filter(None, (job.uncovered, dropped))), reports)
+        book(protocol, about, "; ".join(job.not_covered), reports)
 
     return spend
 
@@ -389,6 +387,7 @@ def show(
             "shuffled": job.shuffled,
             "simulated": job.simulated,
             "categories_from_data": job.values_from_data,
+            "not_covered": job.not_covered,
             "ledger": recorded(),
         }
         print_json(described | found.to_dict())

@@ -73,6 +73,7 @@ def shuffle(
                 "label": job.label,
                 "simulated": job.simulated,
                 "categories_from_data": job.values_from_data,
+                "not_covered": job.not_covered,
                 "ledger": recorded(),
             }
         )

@@ -48,7 +48,7 @@ def check_users(job: Collection, number: int, of: str) -> None:
         raise ParameterError(
             "n",
             f"at least the {of}, one for each user: somebody who is there twice takes part in two"
-            " rounds, which are accounted for with --rounds 2",
+            " rounds, which `shuffledp account --rounds 2` accounts for",
             job.most_users,
         )
 

@@ -232,6 +232,11 @@ class Job:
         return uncovered(simulated=self.simulated, values_from_data=self.values_from_data)
 
     @property
+    def not_covered(self) -> list[str]:
+        """All that no guarantee speaks of."""
+        return [*filter(None, [self.uncovered]), *[DROPPED] * (self.bad_rows == "drop")]
+
+    @property
     def proven(self) -> Interval | None:
         """What holds for the release as a whole, if anything does."""
         return self.guarantee if self.shuffled and not self.uncovered else None

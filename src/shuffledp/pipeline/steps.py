@@ -119,7 +119,7 @@ def _twice(job: Job, first: str | Path) -> str:
     """Why the same part cannot be there again."""
     rounds = (
         "The same users again are another round: shuffle each round by itself, and account for"
-        " both with --rounds 2"
+        " both with `shuffledp account --rounds 2`"
     )
     if job.parts > 1:
         return f"each part once: part {job.part} of {job.parts} is also {first}. {rounds}"
