@@ -376,3 +376,9 @@ def test_what_was_checked_is_seen_to_be_below(mechanism: str) -> None:
 def test_every_status_has_a_colour_of_its_own() -> None:
     assert set(COLOURS) == {status.value for status in Status}
     assert len(set(COLOURS.values())) == len(COLOURS)
+
+
+def test_the_audit_offers_what_it_takes() -> None:
+    shown = good("audit", "--help").stdout
+    for option in ("--check-in", "--rounds", "--drawn", "--delta0"):
+        assert option not in shown

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shuffledp.cli.collection import bar, simulation_option, stream
-from shuffledp.cli.options import Count, json_option, mechanism_options, print_json, randomizer
+from shuffledp.cli.options import Count, device_options, json_option, print_json, randomizer
 from shuffledp.errors import ParameterError
 from shuffledp.labels import in_full
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@mechanism_options
+@device_options
 @click.option("--n", type=Count(), required=True, help="Number of users in a batch.")
 @click.option("--delta", type=float, required=True, help="delta of the claim.")
 @click.option("--trials", type=Count(), default=100_000, show_default=True, help="Per data set.")

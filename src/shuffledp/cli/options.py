@@ -43,7 +43,6 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only from cli
 _MECHANISM = (
     click.option("--mechanism", default="ldp", show_default=True, help=", ".join(MECHANISMS) + "."),
     click.option("--eps0", type=float, help="Local privacy budget of each user."),
-    click.option("--delta0", type=float, help="Local delta, if approximate (ldp)."),
     click.option("--k", type=Count(), help="Number of values (krr, rappor, oue, subset)."),
     click.option("--g", type=Count(), help="Hash range (olh; default: the optimum)."),
     click.option("--d", type=Count(), help="Subset size (subset; default: the optimum)."),
@@ -64,6 +63,9 @@ _MECHANISM = (
     click.option(
         "--channel", type=READ, help="CSV file, one row of probabilities per input (channel)."
     ),
+)
+_REPORTING = (
+    click.option("--delta0", type=float, help="Local delta, if approximate (ldp)."),
     click.option("--check-in", "check_in", type=float, help="Probability that a user reports."),
     click.option("--drawn", type=Count(), help="Users drawn each round, without replacement."),
     click.option("--rounds", type=Count(), help="Rounds of reports by the same users."),
@@ -75,11 +77,18 @@ _CROWD = (
 )
 
 
-def mechanism_options(command: F) -> F:
-    """--mechanism and its parameters."""
+def device_options(command: F) -> F:
+    """--mechanism and the parameters of a report."""
     for option in reversed(_MECHANISM):
         command = option(command)
     return command
+
+
+def mechanism_options(command: F) -> F:
+    """--mechanism and its parameters, also who reports, and how often."""
+    for option in reversed(_REPORTING):
+        command = option(command)
+    return device_options(command)
 
 
 def protocol_options(command: F) -> F:
@@ -111,7 +120,7 @@ plot_option = click.option(
 
 def randomizer(
     mechanism: str,
-    check_in: float | None,
+    check_in: float | None = None,
     drawn: int | None = None,
     rounds: int | None = None,
     **given: Any,
