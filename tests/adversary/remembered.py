@@ -36,6 +36,8 @@ _STATED = call("Rounds", entries=((call("Stated", epsilon=800.0, delta=1e-9), 2)
 _LOUD = call("Shuffled", randomizer=call("BinaryRR", eps0=150.0), n=2)
 _MIXED = call("Rounds", entries=((_LOUD, 2), (call("Stated", epsilon=1e-9, delta=0.0), 1)))
 
+_RARE = _shuffled(_often(_sometimes(call("BinaryRR", eps0=180.0), 1e-250), 2), 1)
+
 REMEMBERED: list[tuple[Judge, Case | Relation]] = [
     # budgets beyond 60: too far to search is not leaks nothing
     (judge, Case(_personal(call("LaplaceFamily"), (0.1, 0.1, 70.0)), "epsilon", 60.0)),
@@ -117,4 +119,7 @@ REMEMBERED: list[tuple[Judge, Case | Relation]] = [
     (judge, Case(_MIXED, "order", 1e4)),
     (judge_theorems, Case(_shuffled(_often(call("BinaryRR", eps0=1.0), 2), 2), "delta", 5e-324)),
     (judge, Case(_shuffled(call("rappor", k=4, eps0=299.0), 3), "delta", 5e-324)),
+    # second masses of losses that underflow are not lost
+    (judge, Case(_RARE, "epsilon", 1.0)),
+    (judge, Case(_RARE, "delta", 1e-253)),
 ]

@@ -93,7 +93,7 @@ def score_test(
     if n == 0:
         return max(float(np.maximum(first - e * second, 0.0).sum()) * (1.0 - 1e-12) - 1e-15, 0.0)
     pooled = (counts @ others) / n
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         value = np.where(pooled > 0.0, (first - e * second) / pooled, 0.0)
     value = np.clip(value, -1e100, 1e100)
     most = _HEAVY * (1.0 + e) * math.sqrt(n)  # a report beyond decides nearly alone

@@ -99,7 +99,7 @@ class Samples:
         keep = np.append(True, np.diff(x) > 0.0)
         x, y = lower_hull(x[keep], y[keep])
         masses, revealing = _masses(np.diff(x), y)
-        factor = _shortfall(np.diff(x), y, masses, revealing)
+        factor, revealing = _shortfall(np.diff(x), y, masses, revealing)
         losses = np.log1p(x[1:])
         losses = losses + 8.0 * U * np.abs(losses) + 1e-300
         return _made(losses, masses[1:] * factor, min(revealing * factor, 1.0))
@@ -243,15 +243,20 @@ def on_lattice(
     slopes = np.exp(step * found)
     gaps = np.append(slopes[0], slopes[:-1] * np.expm1(step * np.diff(found)))
     masses, revealing = _masses(gaps, y)
-    factor = _shortfall(gaps, y, masses, revealing, blur=1.0 + step * float(counts[-1]))
+    factor, revealing = _shortfall(gaps, y, masses, revealing, 1.0 + step * float(counts[-1]))
     return found, masses[1:] * slopes * factor, min(revealing * factor, 1.0)
 
 
-def _shortfall(gaps: Array, y: Array, masses: Array, revealing: float, blur: float = 1.0) -> float:
-    """What to multiply masses by, for their profile to reach ``y`` at the knots.
+def _shortfall(
+    gaps: Array, y: Array, masses: Array, revealing: float, blur: float = 1.0
+) -> tuple[float, float]:
+    """What to multiply masses by, for their profile to reach ``y`` at the knots, and what reveals then.
 
-    The gaps between knots may be off by 32 ``blur`` roundings.
+    The gaps between knots may be off by 32 ``blur`` roundings. Where second masses underflow, what
+    they stood for counts as revealing.
     """
+    lost = y > 2.0 * _profile(gaps, masses, revealing)
+    revealing += float(np.max(y, initial=0.0, where=lost))
     short = _profile(gaps, masses, revealing)
     ratio = float(np.max(y / np.maximum(short, 1e-300), initial=1.0, where=y > 0.0))
-    return max(ratio, 1.0) * (1.0 + 4.0 * (len(y) + 8.0 * blur) * U)
+    return max(ratio, 1.0) * (1.0 + 4.0 * (len(y) + 8.0 * blur) * U), revealing
