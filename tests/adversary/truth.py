@@ -161,8 +161,10 @@ def tradeoff(world: World, alpha: float) -> arb:
     def telling(one: tuple[arb, arb], other: tuple[arb, arb]) -> int:
         return order(other[1] * one[0], one[1] * other[0])
 
+    # what never happens is as telling as anything: it would break the order
+    possible = [(p, q) for p, q in world if not (p.is_zero() and q.is_zero())]
     left, missed = arb(alpha), sum((q for _, q in world), arb(0))
-    for p, q in sorted(world, key=functools.cmp_to_key(telling)):
+    for p, q in sorted(possible, key=functools.cmp_to_key(telling)):
         if p <= left:
             left, missed = left - p, missed - q
         else:
