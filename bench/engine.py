@@ -13,10 +13,10 @@ import math
 import sys
 
 import numpy as np
-from accounting import seconds
 
+from accounting import seconds
 from shuffledp import KRR, Laplace, Shuffled
-from shuffledp.randomizers import Randomizer
+from shuffledp.accounting.randomizers import Randomizer
 
 
 def plain_fft(

@@ -13,8 +13,8 @@ import time
 
 import numpy as np
 
-from shuffledp.protocols import Personalized
-from shuffledp.randomizers.families import KRRFamily, LaplaceFamily
+from shuffledp.accounting.protocols import Personalized
+from shuffledp.accounting.randomizers.families import KRRFamily, LaplaceFamily
 
 
 def main() -> None:

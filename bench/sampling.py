@@ -31,9 +31,9 @@ from shuffledp import (
     SubsetSelection,
     optimised_unary,
 )
-from shuffledp.analysis import Frequencies
-from shuffledp.randomizers import Randomizer
-from shuffledp.sampling import device, secure
+from shuffledp.accounting.randomizers import Randomizer
+from shuffledp.collection.analysis import Frequencies
+from shuffledp.collection.devices import device, secure
 
 EPS0, K = 2.0, 100
 

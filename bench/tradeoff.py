@@ -14,8 +14,8 @@ import sys
 import numpy as np
 from clock import seconds
 
-from shuffledp.bounds.initialisation import clipped_linear
-from shuffledp.curves.tradeoff import Gaussian, TradeoffFunction, compose
+from shuffledp.accounting.bounds.initialisation import clipped_linear
+from shuffledp.accounting.curves.tradeoff import Gaussian, TradeoffFunction, compose
 
 
 def main() -> None:

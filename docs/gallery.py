@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from shuffledp.reproduce import ITEMS, Result
+from shuffledp.research.reproduce import ITEMS, Result
 
 
 def cell(value: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from shuffledp import LDP, Shuffled
-from shuffledp.bounds import get_bound
+from shuffledp.accounting.bounds import get_bound
 from tests.oracles import clones
 from tests.oracles.balls import contains
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from shuffledp.bounds.initialisation import clipped_linear
-from shuffledp.curves.tradeoff import Gaussian
-from shuffledp.reports.tradeoff import save_tradeoffs
+from shuffledp.accounting.bounds.initialisation import clipped_linear
+from shuffledp.accounting.curves.tradeoff import Gaussian
+from shuffledp.display.tradeoff import save_tradeoffs
 
 
 def main(path: Path) -> None:

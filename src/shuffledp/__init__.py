@@ -1,19 +1,6 @@
 """Exact, labelled privacy accounting in the shuffle model of differential privacy."""
 
-from shuffledp.errors import (
-    BudgetExceededError,
-    ConversionError,
-    InternalError,
-    LedgerError,
-    MissingExtraError,
-    ParameterError,
-    RegimeError,
-    ShuffleDPError,
-    UnknownOutcomeError,
-    UnknownTheoremError,
-)
-from shuffledp.labels import Direction, Interval, Status, Value
-from shuffledp.protocols import (
+from shuffledp.accounting.protocols import (
     Calibration,
     CentralMinibatches,
     Personalized,
@@ -28,7 +15,7 @@ from shuffledp.protocols import (
     published_hps,
     refute,
 )
-from shuffledp.randomizers import (
+from shuffledp.accounting.randomizers import (
     KRR,
     LDP,
     BinaryRR,
@@ -54,14 +41,29 @@ from shuffledp.randomizers import (
     optimised_unary,
     rappor,
 )
-from shuffledp.randomizers.families import (
+from shuffledp.accounting.randomizers.families import (
     ChannelFamily,
     GaussianFamily,
     KRRFamily,
     LaplaceFamily,
 )
+from shuffledp.errors import (
+    BudgetExceededError,
+    ConversionError,
+    InternalError,
+    LedgerError,
+    MissingExtraError,
+    ParameterError,
+    RegimeError,
+    ShuffleDPError,
+    UnknownOutcomeError,
+    UnknownTheoremError,
+)
+from shuffledp.labels import Direction, Interval, Status, Value
+from shuffledp.moved import forward as _forward
 
 __version__ = "0.1.0"
+_forward()
 
 __all__ = [
     "KRR",

@@ -1,5 +1,5 @@
 """python -m shuffledp: the command line."""
 
-from shuffledp.cli import main
+from shuffledp.interfaces.cli import main
 
 main(prog_name="shuffledp")

@@ -11,9 +11,9 @@ from typing import Any
 from click.testing import CliRunner
 
 from shuffledp import ShuffleDPError
-from shuffledp.cli import main
-from shuffledp.cli.options import protocol
+from shuffledp.accounting.protocols.named import protocol
 from shuffledp.errors import InternalError
+from shuffledp.interfaces.cli import main
 from shuffledp.labels import Interval, outward
 from tests.adversary.deployments import call, eps0, question, rate
 from tests.adversary.judge import Fault, crash

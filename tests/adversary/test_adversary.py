@@ -8,13 +8,13 @@ import pytest
 
 import shuffledp
 from shuffledp import randomizers
-from shuffledp.randomizers.catalogue import MECHANISMS as CATALOGUE
+from shuffledp.accounting.randomizers.catalogue import MECHANISMS as CATALOGUE
 from tests.adversary import faces
 from tests.adversary.deployments import MECHANISMS, Case
 from tests.adversary.hunt import Judge, hunt
 from tests.adversary.relations import Relation
 from tests.adversary.remembered import REMEMBERED
-from tests.web.conftest import running
+from tests.interfaces.web.conftest import running
 
 QUICK, CASES = range(5), 400
 """Seeds, and how many cases of each."""

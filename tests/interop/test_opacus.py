@@ -8,7 +8,7 @@ import torch
 from opacus import PrivacyEngine
 
 from shuffledp import CheckIn, Gaussian, ParameterError, RegimeError, Rounds, Shuffled
-from shuffledp.curves import GDPCurve
+from shuffledp.accounting.curves import GDPCurve
 from shuffledp.interop.opacus import SimulatedShuffleEngine, shuffle_accountant
 
 pytestmark = [

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from shuffledp import KRR, LedgerError, ParameterError, Shuffled, ShuffleDPError
-from shuffledp.cli import main
+from shuffledp.interfaces.cli import main
 from shuffledp.ledger import Guarantee, Ledger, planned, renyi
 from tests.ledger.ages import aged
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from shuffledp import LedgerError
-from shuffledp.cli import main
+from shuffledp.interfaces.cli import main
 from shuffledp.ledger import Guarantee, Ledger, renyi
 from tests.ledger.ages import aged
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from shuffledp.cli import main
+from shuffledp.interfaces.cli import main
 from shuffledp.ledger import Ledger
 from tests.ledger.cluster import Cluster
 

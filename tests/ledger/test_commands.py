@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from shuffledp.cli import main
+from shuffledp.interfaces.cli import main
 from tests.training.test_run import DATA
 
 TOTAL = "--epsilon 2.2 --delta 1e-5 --store book.db"

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shuffledp import LDP
-from shuffledp.bounds import get_bound
-from shuffledp.bounds.clones import pair_renyi, standard_weight, stronger_weight
+from shuffledp.accounting.bounds import get_bound
+from shuffledp.accounting.bounds.clones import pair_renyi, standard_weight, stronger_weight
 from tests.oracles import clones, datasets
 from tests.oracles.balls import at_least, at_most, contains, off
 

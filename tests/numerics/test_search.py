@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shuffledp import LDP
-from shuffledp.bounds import get_bound
+from shuffledp.accounting.bounds import get_bound
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.search import Start, invert_decreasing
 

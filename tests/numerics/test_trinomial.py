@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shuffledp import LDP
-from shuffledp.bounds import get_bound
+from shuffledp.accounting.bounds import get_bound
 from shuffledp.numerics.binomial import half_excess
 from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH
 from shuffledp.numerics.trinomial import TwoSided

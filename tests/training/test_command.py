@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from shuffledp.cli import main
+from shuffledp.interfaces.cli import main
 from tests.training.test_run import DATA
 
 SGD = "shuffled-sgd --components 4 --epochs 4 --learning-rate 0.5 --eps0 20 --simulation"
@@ -79,7 +79,7 @@ def test_nothing_is_called_proven_where_nothing_is(
     def dress(axes: Any, title: str) -> None:
         pictured.extend([title, *axes.get_legend_handles_labels()[1]])
 
-    monkeypatch.setattr("shuffledp.reports.training.dress", dress)
+    monkeypatch.setattr("shuffledp.display.training.dress", dress)
     found = _json(f"{line} --folder kept --plot picture.png")
     shown = _train(f"{line}").stdout
     log = (own / "kept" / "log.csv").read_text()

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.curves import ProfileCurve
-from shuffledp.curves.losses import on_lattice
+from shuffledp.accounting.curves import ProfileCurve
+from shuffledp.accounting.curves.losses import on_lattice
+from shuffledp.accounting.protocols import Rounds, Shuffled, Stated
 from shuffledp.errors import ConversionError, MissingExtraError, ParameterError
 from shuffledp.labels import Interval, Status
 from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.enclosure import QUICK
-from shuffledp.protocols import Rounds, Shuffled, Stated
 
 try:
     import attr

@@ -15,9 +15,9 @@ from functools import cache
 from typing import Any, ClassVar
 
 from shuffledp import checks
+from shuffledp.accounting.protocols import CentralMinibatches, Rounds, Shuffled
+from shuffledp.accounting.randomizers import CheckIn, Gaussian
 from shuffledp.errors import MissingExtraError, ParameterError, RegimeError
-from shuffledp.protocols import CentralMinibatches, Rounds, Shuffled
-from shuffledp.randomizers import CheckIn, Gaussian
 
 try:
     from opacus import PrivacyEngine

@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from shuffledp.accounting.randomizers import Gaussian, Randomizer
 from shuffledp.errors import MissingExtraError, ParameterError
 from shuffledp.numerics.binomial import U
-from shuffledp.randomizers import Gaussian, Randomizer
 
 try:
     import opendp.prelude as dp

@@ -7,11 +7,11 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+from shuffledp.accounting.protocols import Rounds
 from shuffledp.errors import LedgerError, ShuffleDPError
 from shuffledp.labels import Status
 from shuffledp.ledger.amounts import decimal_above, decimal_below
 from shuffledp.ledger.entries import Guarantee, Spendable
-from shuffledp.protocols import Rounds
 
 _FINE = Context(prec=250)
 """An epsilon of 1e-60 is squared to 1e-120: more than a hundred digits of the answer are left."""

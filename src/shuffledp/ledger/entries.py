@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 from shuffledp import checks
+from shuffledp.accounting.protocols import Shuffled, describe, restore
+from shuffledp.accounting.randomizers import Repeated
 from shuffledp.errors import LedgerError, ParameterError
 from shuffledp.ledger.amounts import amount
-from shuffledp.protocols import Shuffled, describe, restore
-from shuffledp.randomizers import Repeated
 
 
 @dataclass(frozen=True)

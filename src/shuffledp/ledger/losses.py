@@ -10,11 +10,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from shuffledp.accounting.protocols import Rounds, Shuffled, Stated
 from shuffledp.errors import BudgetExceededError, LedgerError, ShuffleDPError
 from shuffledp.labels import Status
 from shuffledp.ledger.amounts import decimal_above, float_above, float_below
 from shuffledp.ledger.entries import Entry, Guarantee
-from shuffledp.protocols import Rounds, Shuffled, Stated
 
 
 @dataclass(frozen=True)

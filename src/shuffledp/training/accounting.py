@@ -14,17 +14,17 @@ from functools import cache
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.bounds import get_bound
-from shuffledp.curves.ends import PureEnd
-from shuffledp.curves.gdp import GDPCurve
-from shuffledp.curves.renyi import RenyiCurve
+from shuffledp.accounting.bounds import get_bound
+from shuffledp.accounting.curves.ends import PureEnd
+from shuffledp.accounting.curves.gdp import GDPCurve
+from shuffledp.accounting.curves.renyi import RenyiCurve
+from shuffledp.accounting.protocols import Rounds as Composed
+from shuffledp.accounting.protocols import Shuffled
+from shuffledp.accounting.randomizers import LDP, CheckIn, Gaussian, Randomizer, Repeated
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Interval, Status, Value
 from shuffledp.ledger import Guarantee
 from shuffledp.numerics.composition import composed_epsilon
-from shuffledp.protocols import Rounds as Composed
-from shuffledp.protocols import Shuffled
-from shuffledp.randomizers import LDP, CheckIn, Gaussian, Randomizer, Repeated
 
 
 @dataclass(frozen=True)

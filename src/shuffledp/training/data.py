@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from shuffledp import checks
 from shuffledp.errors import ParameterError, TrainingError
-from shuffledp.reports.files import write_whole
+from shuffledp.files import write_whole
 
 Array = NDArray[Any]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shuffledp.accounting.protocols import Shuffled
 from shuffledp.errors import LedgerError
 from shuffledp.ledger import Entry, Guarantee, Ledger
 from shuffledp.ledger.claims import marked
-from shuffledp.protocols import Shuffled
 from shuffledp.training.accounting import Account
 
 

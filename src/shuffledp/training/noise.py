@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from shuffledp import checks
+from shuffledp.collection.devices import secure
+from shuffledp.collection.devices.fine import FINE, FINE_NOISE, Integers
+from shuffledp.collection.devices.integers import bernoulli
+from shuffledp.collection.shuffling import permutation
 from shuffledp.errors import ParameterError
-from shuffledp.sampling import secure
-from shuffledp.sampling.fine import FINE, FINE_NOISE, Integers
-from shuffledp.sampling.integers import bernoulli
-from shuffledp.shuffling import permutation
 
 _MARGIN = 2.0**-20
 """Relative growth of the noise: covers rounded sums, and what a grid lacks of a continuous law."""

@@ -1,0 +1,496 @@
+"""Many rounds, the same users in each: what they guarantee and leak together.
+
+Each round's profile becomes finitely many privacy losses, from above or from below
+(docs/proofs/composition.md), and the losses of all rounds are added by the engine. Rounds may differ,
+and later ones may depend on the outputs of earlier ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import compress
+
+import numpy as np
+
+from shuffledp.accounting.bounds.candidates import candidates
+from shuffledp.accounting.bounds.laws import WorstDataset
+from shuffledp.accounting.bounds.shuffle_gaussian import is_gaussian
+from shuffledp.accounting.bounds.theorem import (
+    Bound,
+    Refutation,
+    Subject,
+    Theorem,
+    bound,
+    get_bound,
+)
+from shuffledp.accounting.curves import (
+    NEVER,
+    Curve,
+    GDPCurve,
+    ProfileCurve,
+    PureEnd,
+    RenyiCurve,
+    SearchLimit,
+)
+from shuffledp.accounting.curves.gdp import gaussian_start
+from shuffledp.accounting.curves.losses import Ends, Samples, stated_losses
+from shuffledp.accounting.randomizers import LDP, Randomizer, Repeated
+from shuffledp.errors import ConversionError, RegimeError
+from shuffledp.labels import Direction, Status
+from shuffledp.numerics.binomial import Array, U
+from shuffledp.numerics.composed_losses import Losses, composed_delta, enumerable, revealing
+from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
+from shuffledp.numerics.search import Guess
+
+_SHARES = (0.1, 0.5, 0.9)
+"""Shares of delta given to the rounds' own deltas by strong composition."""
+_DEEPEST, _REVEALING, _LEAST_LEAK = 1e-30, 1e-22, 1e-14
+"""Deltas at which grids end: of a pure round, of another (the rest is revealing), of a leak."""
+_LARGEST_LOSS = 600.0
+"""Beyond, the second masses of losses underflow."""
+_FLOOR = 1e-300
+"""Masses below may have been rounded to nothing."""
+_NOTHING = Losses(np.zeros(0), np.zeros(0), 0.0)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One shuffled round of ``n`` users, ``count`` times over."""
+
+    randomizer: Randomizer
+    n: int
+    count: int
+
+
+@dataclass(frozen=True)
+class StatedRound:
+    """A round of which only (epsilon, delta)-DP is known, ``count`` times over."""
+
+    epsilon: float
+    delta: float
+    count: int
+
+
+AnyRound = Round | StatedRound
+
+
+@dataclass(frozen=True)
+class _Composed(ProfileCurve):
+    """Close to the sum of pure budgets a conversion of the same losses can beat the engine's width."""
+
+    converted: RenyiCurve | None = None
+
+    def delta(self, epsilon: float) -> float:
+        found = super().delta(epsilon)
+        if self.converted is not None:
+            found = min(found, self.converted.delta(epsilon))
+        return found if self.end.vanished(epsilon) else max(found, _FLOOR)
+
+    def epsilon(self, delta: float) -> float:
+        found = super().epsilon(delta)
+        return found if self.converted is None else min(found, self.converted.epsilon(delta))
+
+
+def composed_upper(rounds: Sequence[AnyRound]) -> ProfileCurve:
+    """Upper bounds for all rounds together."""
+    losses = [(_upper_losses(_one(r)), r.count) for r in rounds]
+    end = PureEnd(pure_budget(rounds))
+    return _Composed(
+        _profile(losses),
+        end=end,
+        guess=_guess(losses),
+        exact_renyi=lambda order: _added((r.count, _renyi(_one(r), order)) for r in rounds),
+        converted=composed_renyi(rounds) if end.reached else None,
+        limit=SearchLimit(max(200.0, 1.01 * _largest(losses))),
+    )
+
+
+def composed_lower(rounds: Sequence[AnyRound]) -> ProfileCurve:
+    """What one data set leaks in all rounds together; each round asks for its own attribute."""
+    pairs = [_lower_losses(_one(r)) for r in rounds]
+    forward = [(pair[0], r.count) for pair, r in zip(pairs, rounds, strict=True)]
+    reverse = [(pair[1], r.count) for pair, r in zip(pairs, rounds, strict=True)]
+
+    def renyi(order: float) -> float:
+        return _added(((r.count, _leaked_renyi(_one(r), order)) for r in rounds), up=False)
+
+    return ProfileCurve(
+        _profile(forward, upper=False),
+        end=PureEnd(pure_budget(rounds)),
+        direction=Direction.LOWER,
+        reverse=_profile(reverse, upper=False),
+        guess=_guess(forward),
+        exact_renyi=renyi,
+    )
+
+
+def _added(terms: Iterable[tuple[int, float]], up: bool = True) -> float:
+    """Divergences of so many rounds each, added up and rounded in one direction."""
+    total = math.fsum(count * value for count, value in terms)
+    return total * (1.0 + 4.0 * U) if up else total * (1.0 - 4.0 * U)
+
+
+def composed_renyi(rounds: Sequence[AnyRound]) -> RenyiCurve:
+    """Rényi divergences added up, then converted."""
+    ones = [(_one(r), r.count) for r in rounds]
+
+    def divergence(order: float) -> float:
+        return _added((count, _quick_renyi(r, order)) for r, count in ones)
+
+    return RenyiCurve(divergence, PureEnd(pure_budget(rounds)))
+
+
+def _quick_renyi(r: AnyRound, order: float) -> float:
+    """Of the losses above a pure round; a conversion asks for hundreds of orders."""
+    if isinstance(r, StatedRound) or math.isinf(r.randomizer.pure):
+        return _renyi(r, order)
+    if order * r.randomizer.pure > 700.0:
+        return r.randomizer.pure
+    losses = _upper_losses(r)
+    if losses.revealing > 0.0:  # the grid ended before the pure budget: these losses are not all
+        return r.randomizer.pure
+    value, error = losses.log_mgf(order)
+    return min(max(value + error, 0.0) / (order - 1.0), r.randomizer.pure)
+
+
+class StrongComposition(Curve):
+    """Each round as (epsilon, delta)-DP, composed as well as that allows."""
+
+    kind = "(epsilon, delta)"
+
+    def __init__(self, rounds: Sequence[AnyRound]) -> None:
+        self.rounds = rounds
+        self.total = sum(r.count for r in rounds)
+
+    def epsilon(self, delta: float) -> float:
+        return min(*(self._with(share, delta) for share in _SHARES), pure_budget(self.rounds))
+
+    def _with(self, share: float, delta: float) -> float:
+        """epsilon when the rounds' own deltas take this share."""
+        each = share * delta / self.total
+        if each == 0.0:  # too small a number to share
+            return math.inf
+        stated = [
+            r if isinstance(r, StatedRound) else StatedRound(_epsilon(r, each), each, r.count)
+            for r in self.rounds
+        ]
+        losses = [(stated_losses(r.epsilon, r.delta), r.count) for r in stated]
+        if revealing(losses) >= delta:
+            return math.inf
+        # there only what reveals is left, and that is below delta
+        limit = SearchLimit(_largest(losses))
+        curve = ProfileCurve(_profile(losses), NEVER, limit=limit, guess=_guess(losses))
+        return curve.epsilon(delta)
+
+
+def composed_gdp(rounds: Sequence[AnyRound]) -> GDPCurve:
+    """mu^2 adds up, with the asymptotic mu of each round (Chen, Cao, Ge 2024, Theorem 2)."""
+    total = 0.0
+    for r in rounds:
+        if isinstance(r, StatedRound):
+            raise RegimeError("composition-gdp", "shuffled rounds only", str(r))
+        curve = get_bound("chen-2024-gdp").curve(r.randomizer, r.n)
+        assert isinstance(curve, GDPCurve)
+        total += r.count * curve.mu**2
+    return GDPCurve(math.sqrt(total))
+
+
+def _one(r: AnyRound) -> AnyRound:
+    """The same round once: what the caches know."""
+    return (
+        StatedRound(r.epsilon, r.delta, 1)
+        if isinstance(r, StatedRound)
+        else Round(r.randomizer, r.n, 1)
+    )
+
+
+def pure_budget(rounds: Sequence[AnyRound]) -> float:
+    """The pure budgets, added up."""
+    return math.fsum(
+        r.count
+        * (r.randomizer.pure if isinstance(r, Round) else r.epsilon if not r.delta else math.inf)
+        for r in rounds
+    ) * (1.0 + 1e-15)
+
+
+def _largest(losses: list[tuple[Losses, int]]) -> float:
+    """The largest loss all rounds can have together."""
+    return sum(count * float(x.values.max(initial=0.0)) for x, count in losses)
+
+
+def _profile(
+    losses: list[tuple[Losses, int]], upper: bool = True
+) -> Callable[[float, float], Enclosure]:
+    """Rare large losses are set aside first, as far as that cannot be seen in the result."""
+    huge = [_largest([(x, 1)]) > _LARGEST_LOSS for x, _ in losses]
+    if any(huge):
+        ordinary = [not each for each in huge]
+        return _shifted(list(compress(losses, huge)), list(compress(losses, ordinary)))
+    count, limit = sum(k for _, k in losses) or 1, GDPCurve(_deviation(losses))
+    listed = enumerable(losses)
+    # masses were rounded up: what one round reveals counts times the first masses of the others
+    excess = sum(k * max(x.log_first_mass, 0.0) for x, k in losses) if upper else 0.0
+
+    @lru_cache(maxsize=256)
+    def profile(epsilon: float, width: float) -> Enclosure:
+        about = limit.delta(epsilon) if limit.mu > 0.0 and not listed else 0.0
+        for spare in (1e-2 * _width(width) * about / count, 0.0):
+            parts = [(x.without_tail(spare, upper), k) for x, k in losses]
+            found = composed_delta(parts, epsilon, _width(width))
+            if spare * count <= 1e-2 * found.lower:
+                break
+        return Enclosure(min(found.lower, 1.0), min(found.upper * math.exp(excess), 1.0))
+
+    return profile
+
+
+def _shifted(
+    huge: list[tuple[Losses, int]], others: list[tuple[Losses, int]]
+) -> Callable[[float, float], Enclosure]:
+    """Upper ends where some losses have no masses in doubles: those count with the largest, always."""
+    shift = _largest(huge) * (1.0 + 1e-15)
+    known = [(Losses(x.values[:0], x.masses[:0], x.revealing), k) for x, k in huge if x.revealing]
+    rest = _profile(others + known)
+
+    def profile(epsilon: float, width: float) -> Enclosure:
+        value = rest(epsilon - shift, width).upper if epsilon >= shift else 1.0
+        return Enclosure(value, value)
+
+    return profile
+
+
+def _deviation(losses: list[tuple[Losses, int]]) -> float:
+    """Standard deviation of all losses together, as a limiting Gaussian has it."""
+    with np.errstate(over="ignore"):
+        return math.sqrt(sum(count * float(x.masses @ x.values**2) for x, count in losses))
+
+
+def _width(width: float) -> float:
+    return 1e-2 if width >= QUICK else 2e-4 if width == FINE else 1e-3
+
+
+def _guess(losses: list[tuple[Losses, int]]) -> Guess:
+    return partial(gaussian_start, _deviation(losses))
+
+
+def _curves(found: list[Bound], r: Round) -> list[Curve]:
+    """The curves of those theorems that speak of this round."""
+    curves, reason = [], None
+    for candidate in found:
+        try:
+            curves.append(candidate.curve(r.randomizer, r.n))
+        except (RegimeError, ConversionError) as error:
+            reason = error
+    if not curves:
+        assert reason is not None
+        raise reason
+    return curves
+
+
+@lru_cache(maxsize=256)
+def _guarantees(r: Round) -> list[Curve]:
+    return _curves(candidates(r.randomizer)[0], r)
+
+
+def _best(r: AnyRound, answer: Callable[[Curve], float]) -> float:
+    """The least of what the proven curves answer."""
+    assert isinstance(r, Round)
+    values, reason = [], None
+    for curve in _guarantees(r):
+        try:
+            values.append(answer(curve))
+        except (RegimeError, ConversionError) as error:
+            reason = error
+    if not values:
+        assert reason is not None
+        raise reason
+    return min(values)
+
+
+def _epsilon(r: AnyRound, delta: float) -> float:
+    return _best(_one(r), lambda curve: curve.epsilon(delta))
+
+
+@lru_cache(maxsize=4096)
+def _renyi(r: AnyRound, order: float) -> float:
+    if isinstance(r, StatedRound):
+        if r.delta:
+            raise ConversionError("A Rényi divergence needs rounds with delta = 0.")
+        if r.epsilon == 0.0:
+            return 0.0
+        return get_bound("local").curve(LDP(r.epsilon), 1).renyi(order)
+    return _best(r, lambda curve: curve.renyi(order))
+
+
+def _upper_deltas(curve: Curve, epsilons: list[float]) -> Array:
+    if isinstance(curve, ProfileCurve):
+        forward, reverse = curve.sampled(epsilons)
+        return np.maximum(forward[1], reverse[1])
+    return np.array([curve.delta(epsilon) for epsilon in epsilons])
+
+
+def _useful(r: Round) -> list[Curve]:
+    """The proven curves that are lowest somewhere: at 0, 2 or 5 deviations of a loss."""
+    curves = [curve for curve in _guarantees(r) if type(curve).delta is not Curve.delta]
+    if len(curves) < 2:
+        return curves
+    start = min(float(_upper_deltas(curve, [0.0])[0]) for curve in curves)
+    answers = [_upper_deltas(curve, [0.0, 5.0 * start, 12.5 * start]) for curve in curves]
+    return [curves[i] for i in sorted(set(np.argmin(answers, axis=0).tolist()))]
+
+
+@lru_cache(maxsize=256)
+def _upper_losses(r: AnyRound) -> Losses:
+    """The worst pair's losses, both directions at once."""
+    if isinstance(r, StatedRound):
+        return stated_losses(r.epsilon, r.delta)
+
+    curves = _useful(r)
+
+    def profiles(epsilons: list[float]) -> tuple[Ends, Ends]:
+        upper = np.min([_upper_deltas(curve, epsilons) for curve in curves], axis=0)
+        ends = np.zeros(len(epsilons)), np.minimum(upper, 1.0)
+        return ends, ends
+
+    pure = PureEnd(r.randomizer.pure)
+    return Samples.take(profiles, pure, _DEEPEST if pure.reached else _REVEALING).above()
+
+
+@lru_cache(maxsize=256)
+def _witnesses(r: Round) -> list[ProfileCurve]:
+    leaked = candidates(r.randomizer)[1]
+    curves: list[ProfileCurve] = []
+    for curve in _curves(leaked[:1] if is_gaussian(r.randomizer) else leaked, r):
+        if isinstance(curve, WorstDataset):
+            curves += curve.curves
+        elif isinstance(curve, ProfileCurve):
+            curves.append(curve)
+    return curves
+
+
+@lru_cache(maxsize=256)
+def _lower_losses(r: AnyRound) -> tuple[Losses, Losses]:
+    """Losses of the data set whose losses vary most, in both directions."""
+    if isinstance(r, StatedRound):
+        return _NOTHING, _NOTHING
+    curves = _witnesses(r)
+    unit = 2.5 * max(float(side[0][0]) for curve in curves for side in curve.sampled([0.0]))
+    worst = max(curves, key=lambda curve: _spread(curve, unit)) if len(curves) > 1 else curves[0]
+    every = 2 if is_gaussian(r.randomizer) else 1
+    samples = Samples.take(worst.sampled, worst.end, _LEAST_LEAK, every)
+    return samples.below(), samples.swapped().below()
+
+
+def _spread(curve: ProfileCurve, unit: float) -> float:
+    """About the variance of the losses: the area under the profile, in units."""
+    forward, reverse = curve.sampled([unit * k for k in (0.0, 1.0, 2.0, 3.0)])
+    return float(np.sum(forward[0] + reverse[0]) - 0.5 * (forward[0][0] + reverse[0][0]))
+
+
+@lru_cache(maxsize=4096)
+def _leaked_renyi(r: AnyRound, order: float) -> float:
+    if isinstance(r, StatedRound):
+        return 0.0
+    return max(curve.renyi(order) for curve in _witnesses(r))
+
+
+def _rounds(theorem: str, randomizer: Randomizer, n: int) -> list[AnyRound]:
+    if not isinstance(randomizer, Repeated):
+        raise RegimeError(theorem, "several rounds", str(randomizer))
+    return [Round(randomizer.randomizer, n, randomizer.rounds)]
+
+
+@bound(
+    Theorem(
+        id="composition",
+        citation="dominating pairs compose: Zhu, Dong, Wang 2022 (AISTATS); losses and their sum our own",
+        statement="the rounds' proven profiles, joined from above, as losses that add up",
+        validity="several rounds of any protocol with a proven profile, adaptive, the same users in each",
+        status=Status.PROVEN,
+        direction=Direction.UPPER,
+        proof="proofs/composition.md",
+    ),
+    about=Subject.LAW,
+)
+def composition(randomizer: Randomizer, n: int) -> Curve:
+    """All rounds at once."""
+    return composed_upper(_rounds("composition", randomizer, n))
+
+
+@bound(
+    Theorem(
+        id="composition-dataset",
+        citation="exact computation",
+        statement="a data set's profile in each round, joined from below, as losses that add up",
+        validity="several rounds; each round may ask for another attribute of the users",
+        status=Status.FIXED_PAIR,
+        direction=Direction.LOWER,
+        proof="proofs/composition.md",
+    ),
+    about=Subject.LAW,
+)
+def composition_dataset(randomizer: Randomizer, n: int) -> Curve:
+    """The same data set in every round."""
+    return composed_lower(_rounds("composition-dataset", randomizer, n))
+
+
+@bound(
+    Theorem(
+        id="composition-rdp",
+        citation="Mironov 2017 (CSF), Proposition 1; conversion by Canonne, Kamath, Steinke 2020",
+        statement="the rounds' proven Rényi divergences, added up and converted",
+        validity="several rounds with proven Rényi divergences, adaptive",
+        status=Status.PROVEN,
+        direction=Direction.UPPER,
+        proof="proofs/composition.md",
+    ),
+    about=Subject.LAW,
+)
+def composition_rdp(randomizer: Randomizer, n: int) -> Curve:
+    """What most accountants do."""
+    return composed_renyi(_rounds("composition-rdp", randomizer, n))
+
+
+@bound(
+    Theorem(
+        id="composition-strong",
+        citation="Kairouz, Oh, Viswanath 2015 (ICML), Theorem 3.3",
+        statement="each round as (eps, delta)-DP at a share of delta; the optimum that this knowledge allows",
+        validity="several rounds with a proven epsilon(delta), adaptive",
+        status=Status.PROVEN,
+        direction=Direction.UPPER,
+        proof="proofs/composition.md",
+    ),
+    about=Subject.LAW,
+)
+def composition_strong(randomizer: Randomizer, n: int) -> Curve:
+    """Strong composition, the baseline."""
+    return StrongComposition(_rounds("composition-strong", randomizer, n))
+
+
+@bound(
+    Theorem(
+        id="composition-gdp",
+        citation="Chen, Cao, Ge 2024 (ICASSP), Theorem 3; Dong, Roth, Su 2022, Corollary 3.3",
+        statement="mu-GDP over T rounds with mu^2 = 4 T e^eps0 / (n-1), as n grows",
+        validity="several rounds of pure eps0-LDP reports, n >= 2; no error term",
+        status=Status.ASYMPTOTIC,
+        direction=Direction.ESTIMATE,
+        proof="proofs/composition.md",
+        refutation=Refutation(
+            dataset="3-RR in every round, all other users on the third symbol, the victim on the first or second",
+            witness="composition-dataset",
+            parameters={"eps0": 7.0, "n": 10_000.0, "rounds": 5.0, "order": 3.0},
+            claimed=3.29,
+            leaked=12.24,
+        ),
+        note="composes chen-2024-gdp: no finite n is guaranteed, and at the one on record a data set leaks more",
+    ),
+    about=Subject.LAW,
+)
+def composition_gdp(randomizer: Randomizer, n: int) -> Curve:
+    """The papers' proposition over rounds."""
+    return composed_gdp(_rounds("composition-gdp", randomizer, n))

@@ -1,0 +1,204 @@
+"""Unequal budgets, soundly: a common blanket above, tests on concrete data sets below.
+
+delta(eps) <= E_M[(1/(M+1)) E(L_1 + ... + L_(M+1))+], L = (a - e b) / omega, M = sum of
+Bern(gamma_i) over the others, where every other report law is at least gamma_i omega.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting.bounds.laws import blanket_curve, dataset
+from shuffledp.accounting.bounds.theorem import Subject, Theorem, bound
+from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd, SearchLimit
+from shuffledp.accounting.randomizers import Randomizer, Scene
+from shuffledp.accounting.randomizers.outcomes import Outcomes
+from shuffledp.labels import Direction, Status
+from shuffledp.numerics.binomial import Array, U
+from shuffledp.numerics.enclosure import QUICK, Enclosure
+from shuffledp.numerics.lattice_sum import SumLaw, sum_law
+from shuffledp.numerics.stochastic import Stand
+
+_WIDTH, _QUICK_WIDTH = 1e-3, 1e-2
+_LEVELS = 24
+_HEAVY = 8.0
+_LIMIT = SearchLimit(600.0)
+"""As far as exponentials are formed."""
+
+
+def personal_curve(scenes: list[Scene], stand: Stand, end: PureEnd) -> ProfileCurve:
+    """The upper bound for a victim with these scenes among a crowd with this stand-in."""
+    share = stand.p if stand.trials else 1.0
+    cases = []
+    for scene in scenes:
+        outcomes = scene.outcomes.shrunk(share)
+        cases += [outcomes] if scene.symmetric else [outcomes, outcomes.swapped()]
+
+    @lru_cache(maxsize=256)
+    def profile(epsilon: float, width: float) -> Enclosure:
+        engine = _QUICK_WIDTH if width >= QUICK else _WIDTH
+        value = max(case.delta_upper(stand.trials + 1, epsilon, engine) for case in cases)
+        value = min(value * stand.factor * (1.0 + 1e-12) + stand.extra, 1.0)
+        return Enclosure(value, value)
+
+    return ProfileCurve(profile, end, limit=_LIMIT)
+
+
+def epsilon_upper(curve: ProfileCurve, delta: float, guess: float) -> float:
+    """epsilon with delta(epsilon) <= delta certified, searched from a good guess in few steps.
+
+    What the search leaves over is at most 3e-3 in delta; without success the slow search answers.
+    """
+    goal = math.log(delta)
+    x, slope = min(guess, 0.9 * curve.searched.epsilon), -16.0  # slope: of ln delta over ln epsilon
+    previous: tuple[float, float] | None = None
+    for _ in range(10):
+        value = curve.delta(x)
+        y = math.log(max(value, 1e-300)) - goal
+        if -3e-3 <= y <= 0.0:
+            return x
+        if previous is not None and previous[0] != x:
+            found = (y - previous[1]) / math.log(x / previous[0])
+            slope = min(max(found, -200.0), -2.0)
+        previous = (x, y)
+        x = x * math.exp(min(max(-(y + 1.5e-3) / slope, -0.7), 0.7))
+        if not 0.0 < x < curve.searched.epsilon:
+            break
+    return curve.epsilon(delta)
+
+
+def spread(outcomes: Outcomes) -> float:
+    """E[L^2] at epsilon = 0: what a reference costs; the number of clones is what it brings."""
+    return float(((outcomes.first - outcomes.second) ** 2 / outcomes.base).sum())
+
+
+def score_test(
+    first: Array, second: Array, others: Array, counts: NDArray[np.int64], epsilon: float
+) -> float:
+    """Lower bound of delta(epsilon) for one data set, by its most telling sum of scores.
+
+    ``first`` and ``second`` are the victim's masses of common outcomes, ``others`` one row per
+    class of the others. Each outcome gets a whole score near V = (first - e second) / mean row;
+    the sum of all scores is a function of the shuffled reports, its law is known, and the
+    divergence of that law is at most delta.
+    """
+    if epsilon > _LIMIT.epsilon:
+        return 0.0
+    e = math.exp(epsilon)
+    n = int(counts.sum())
+    if n == 0:
+        return max(float(np.maximum(first - e * second, 0.0).sum()) * (1.0 - 1e-12) - 1e-15, 0.0)
+    pooled = (counts @ others) / n
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        value = np.where(pooled > 0.0, (first - e * second) / pooled, 0.0)
+    value = np.clip(value, -1e100, 1e100)
+    most = _HEAVY * (1.0 + e) * math.sqrt(n)  # a report beyond decides nearly alone
+    found = _scored(value, pooled, first, second, others, counts, epsilon)
+    if float(np.abs(value).max()) <= most:
+        return found
+    cut = np.clip(value, -most, most)
+    return max(found, _scored(cut, pooled, first, second, others, counts, epsilon))
+
+
+def _scored(
+    value: Array,
+    pooled: Array,
+    first: Array,
+    second: Array,
+    others: Array,
+    counts: NDArray[np.int64],
+    epsilon: float,
+) -> float:
+    """The test whose scores are these values, rounded to a few levels."""
+    n = int(counts.sum())
+    mean = float(value @ pooled)
+    sd = math.sqrt(max(float((value - mean) ** 2 @ pooled), 1e-300))
+    low, high = max(float(value.min()), mean - 8.0 * sd), min(float(value.max()), mean + 8.0 * sd)
+    if not high > low:
+        return 0.0
+    step = (high - low) / _LEVELS
+    # the commonest outcome gets a whole score: its rounding would be repeated most often
+    common = min(max(float(value[int(np.argmax(pooled))]), low), high)
+    score = np.rint((np.clip(value, low, high) - common) / step).astype(np.int64)
+    zero = common - step * float(-score.min())
+    score -= score.min()
+    merge = np.zeros((score.size, int(score.max()) + 1))
+    merge[np.arange(score.size), score] = 1.0
+    rows, a, b = others @ merge, first @ merge, second @ merge
+    theta = _tilt(pooled @ merge, -zero / step * (n + 1) / n)
+    return statistic_delta(sum_law(rows, counts, theta), a, b, epsilon)
+
+
+def _tilt(row: Array, target: float) -> float:
+    """theta such that the tilted mean score is the target, within reason."""
+    levels = np.arange(row.size, dtype=np.float64)
+    low, high = -4.0, 4.0
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        weight = row * np.exp(middle * (levels - levels.size))
+        low, high = (
+            (middle, high)
+            if float(levels @ weight) < target * float(weight.sum())
+            else (low, middle)
+        )
+    return low
+
+
+def statistic_delta(law: SumLaw, a: Array, b: Array, epsilon: float) -> float:
+    """sum_t (P_t - e Q_t)+ for the others' sum plus the victim's score, rounded down."""
+    if epsilon > _LIMIT.epsilon:
+        return 0.0
+    e = math.exp(epsilon)
+    exponent = law.log_scale - law.theta * (law.start + np.arange(law.values.size))
+    peak = float(np.max(exponent + np.log(np.maximum(law.values, 1e-300))))
+    with np.errstate(under="ignore", over="ignore"):
+        weight = np.exp(np.minimum(exponent - peak, 600.0))
+        value = np.maximum(law.values, 0.0) * weight
+        error = (
+            law.error * weight + 128.0 * U * (1.0 + np.abs(exponent) + abs(law.log_scale)) * value
+        )
+        gain = np.convolve(value, a - e * b)
+        loss = np.convolve(error + 64.0 * a.size * U * value, a + e * b)
+    # the last places of each end lack terms from outside the window
+    edge = a.size
+    inside = slice(0, None) if law.outside == 0.0 else slice(edge, gain.size - edge)
+    total = float(np.maximum(gain[inside] - loss[inside] * (1.0 + 1e-9), 0.0).sum())
+    return min(total * math.exp(min(peak, 0.0)) * (1.0 - 1e-9), 1.0) if total > 0.0 else 0.0
+
+
+@bound(
+    Theorem(
+        id="personal-blanket",
+        citation="ours, after Balle, Bell, Gascón, Nissim 2019",
+        statement="delta(eps) <= E_M[(1/(M+1)) E(L_1+...+L_(M+1))+], L = (a - e b)/omega, M = sum Bern(gamma_i), R_i >= gamma_i omega",
+        validity="randomizers of a known law, a budget per user, budgets not visible beside the reports",
+        status=Status.PROVEN,
+        direction=Direction.UPPER,
+        proof="proofs/personalized.md",
+    ),
+    about=Subject.LAW,
+)
+def personal_blanket(randomizer: Randomizer, n: int) -> Curve:
+    """Equal budgets: the blanket bound."""
+    return blanket_curve(randomizer, n)
+
+
+@bound(
+    Theorem(
+        id="personal-dataset",
+        citation="exact computation",
+        statement="what a data set leaks through the best sum of scores: all others at one value, each with an own budget",
+        validity="randomizers of a known law, a budget per user",
+        status=Status.FIXED_PAIR,
+        direction=Direction.LOWER,
+        proof="proofs/personalized.md",
+    ),
+    about=Subject.LAW,
+)
+def personal_dataset(randomizer: Randomizer, n: int) -> Curve:
+    """Equal budgets: the usual data sets, exactly."""
+    return dataset(randomizer, n)

@@ -1,0 +1,61 @@
+"""Curves given as a formula epsilon(delta) with a regime."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shuffledp.accounting.curves.base import Curve
+from shuffledp.errors import RegimeError
+
+_SMALLEST_LOG_DELTA = -690.0
+
+
+@dataclass(frozen=True)
+class ClosedFormCurve(Curve):
+    """``formula(delta)`` raises RegimeError where the theorem is silent.
+
+    The formula falls with delta and, where it holds for some delta, it holds for all larger ones up
+    to ``largest_delta``.
+    """
+
+    theorem: str
+    formula: Callable[[float], float]
+    largest_delta: float = 1.0
+    kind: ClassVar[str] = "closed-form (epsilon, delta)"
+
+    def epsilon(self, delta: float) -> float:
+        return self.formula(delta)
+
+    def delta(self, epsilon: float) -> float:
+        high = math.log(self.largest_delta) - 1e-12
+        if self.formula(math.exp(high)) > epsilon:
+            raise RegimeError(
+                self.theorem, "some delta < 1 with epsilon(delta) <= epsilon", epsilon
+            )
+        low = _SMALLEST_LOG_DELTA
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            if middle in (low, high):
+                break
+            low, high = (low, middle) if self._holds(middle, epsilon) else (middle, high)
+        return math.exp(high)
+
+    def _holds(self, log_delta: float, epsilon: float) -> bool:
+        try:
+            return self.formula(math.exp(log_delta)) <= epsilon
+        except RegimeError:
+            return False
+
+    def tradeoff(self, alpha: float) -> float:
+        best = 0.0
+        for k in range(1, 400):
+            delta = self.largest_delta * math.exp(-0.1 * k)
+            try:
+                e = math.exp(self.formula(delta))
+            except RegimeError:
+                break
+            best = max(best, 1.0 - delta - e * alpha, (1.0 - delta - alpha) / e)
+        return best

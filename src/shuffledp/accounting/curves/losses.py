@@ -1,0 +1,262 @@
+"""Privacy losses of one round, from what is known of its profile at a grid of slopes.
+
+t = exp(epsilon). A profile is convex in t, so the lower hull of upper values lies above it, and chords
+extended beyond their ends lie below (docs/proofs/composition.md). Either way the result is a
+piecewise-linear profile, that is, finitely many losses: more private rounds compose to less loss.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.accounting.curves.ends import PureEnd
+from shuffledp.accounting.curves.tradeoff.hull import lower_hull
+from shuffledp.numerics.binomial import Array, U
+from shuffledp.numerics.composed_losses import Losses
+from shuffledp.numerics.logs import complement_above
+
+_UNITS = np.concatenate(
+    [np.arange(1, 31) * 0.1, 3.0 + np.arange(1, 21) * 0.15, 6.0 + np.arange(1, 21) * 0.3]
+)
+"""Grid in standard deviations of a loss; beyond, it grows by a tenth."""
+_PARTS = (30, 50)
+"""Where the grid may end early."""
+_FAR = 200.0
+_NARROWEST = 1e-100
+"""On a finer grid products of differences, which the hull is made of, underflow."""
+_OUTWARD = 16.0 * U
+_BLUR = 1e-12
+"""Far more than the rounding of a sum of a few hundred terms, at most 1 together."""
+
+Ends = tuple[Array, Array]
+"""Lower and upper ends."""
+Profiles = Callable[[list[float]], tuple[Ends, Ends]]
+"""epsilons -> ends of H(P||Q) and of H(Q||P)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Enclosures of the profile at increasing slopes exp(epsilon), the first of them 1."""
+
+    epsilons: Array
+    forward: Ends
+    reverse: Ends
+
+    @classmethod
+    def take(
+        cls, profiles: Profiles, pure: PureEnd, deepest: float = 1e-30, every: int = 1
+    ) -> Samples:
+        """Dense where the profile bends, until it falls below ``deepest`` or vanishes.
+
+        ``every`` second point and the like will do where a profile is dear.
+        """
+        start = profiles([0.0])
+        sd = max(_NARROWEST, *(2.5 * float(side[1][0]) for side in start))
+        top, end = pure.epsilon, min(pure.epsilon, _FAR)
+        epsilons, found = [0.0], [start]
+        parts = [part[every - 1 :: every] for part in np.split(sd * _UNITS, _PARTS)]
+        inside = [[x for x in part.tolist() if x < end * (1.0 - 1e-9)] for part in parts]
+        waiting = [part for part in inside if part]
+        while True:
+            if waiting:
+                grid = waiting.pop(0)
+            else:
+                far = epsilons[-1] * 1.1 ** np.arange(1, 9)
+                grid = [x for x in far.tolist() if 0.0 < x < end * 0.99]
+                grid = grid if len(grid) == 8 else [*grid, end]
+            found.append(profiles(grid))
+            epsilons += grid
+            if epsilons[-1] == end or max(side[1][-1] for side in found[-1]) <= deepest:
+                break
+        if end == top and epsilons[-1] < top:
+            epsilons.append(top)
+            found.append(start)
+        ends = [
+            np.concatenate([part[side][i] for part in found]) for side in (0, 1) for i in (0, 1)
+        ]
+        if end == top:  # nothing is revealing
+            for values in ends:
+                values[-1] = 0.0
+        return cls(np.array(epsilons), (ends[0], ends[1]), (ends[2], ends[3]))
+
+    def swapped(self) -> Samples:
+        """The two data sets exchanged."""
+        return Samples(self.epsilons, self.reverse, self.forward)
+
+    def above(self) -> Losses:
+        """Losses whose profile is nowhere below the true one."""
+        # a profile falls: a value may be moved to a larger slope
+        right = np.expm1(self.epsilons) * (1.0 + _OUTWARD)
+        left = np.expm1(-self.epsilons[:0:-1]) * (1.0 + _OUTWARD)
+        upper = np.minimum(self.reverse[1][:0:-1] * (1.0 + _OUTWARD), 1.0)
+        x = np.concatenate([[-1.0], left, right])
+        y = np.concatenate([[1.0], _mirrored(left, upper) + _OUTWARD, self.forward[1]])
+        keep = np.append(True, np.diff(x) > 0.0)
+        x, y = lower_hull(x[keep], y[keep])
+        masses, revealing = _masses(np.diff(x), y)
+        factor, revealing = _shortfall(np.diff(x), y, masses, revealing)
+        losses = np.log1p(x[1:])
+        losses = losses + 8.0 * U * np.abs(losses) + 1e-300
+        return _made(losses, masses[1:] * factor, min(revealing * factor, 1.0))
+
+    def below(self, whole: bool = True) -> Losses:
+        """Losses whose profile is nowhere above the true one.
+
+        Unless ``whole``, the ends need not belong to one pair of laws in both directions, only to a
+        convex function in each: no chord is then extended beyond t = 1.
+        """
+        x = np.expm1(self.epsilons) * (1.0 - _OUTWARD)
+        forward = self._at_smaller_slope(x, *self.forward)
+        reverse = self._at_smaller_slope(x, *self.reverse)
+        left = np.expm1(-self.epsilons[:0:-1]) * (1.0 - _OUTWARD)
+        low = _mirrored(left, reverse[0][:0:-1]) - _OUTWARD
+        high = _mirrored(left, reverse[1][:0:-1]) + _OUTWARD
+        at = np.concatenate([[-1.0], left, x])
+        lower = np.concatenate([[1.0], low, forward[0]])
+        upper = np.concatenate([[1.0], high, forward[1]])
+        lower[-1] = 0.0
+        one = len(left) + 1
+        upper[one] = max(upper[one], reverse[1][0])
+        apart = np.append(np.diff(at) > 0.0, True)  # the farthest slopes on the left may round to 0
+        at, lower, upper, one = at[apart], lower[apart], upper[apart], int(apart[:one].sum())
+        knots, values = _under(at, np.maximum(lower, 0.0), upper, None if whole else one)
+        knots, values = lower_hull(knots, np.maximum(values, np.maximum(-knots, 0.0)))
+        masses, revealing = _masses(np.diff(knots), values)
+        long = _profile(np.diff(knots), masses, revealing)
+        factor = float(np.max(long / np.maximum(values, 1e-300), initial=1.0, where=values > 0.0))
+        factor = (1.0 - 4.0 * (len(knots) + 8) * U) / max(factor, 1.0)
+        losses = np.log1p(knots[1:])
+        # budgets are known from above: the last knot may lie a few roundings beyond the true end
+        losses = losses - 64.0 * U * np.abs(losses) - 1e-300
+        return _made(losses, masses[1:] * factor, 0.0)
+
+    def _at_smaller_slope(self, x: Array, low: Array, high: Array) -> tuple[Array, Array]:
+        """Moved to slopes smaller by a rounding: the chord before bounds what the upper end gains."""
+        steep = np.zeros_like(high)
+        steep[1:] = high[:-1] / np.maximum(np.diff(x), 1e-300)
+        return low, np.minimum(high + 4.0 * _OUTWARD * x * steep, 1.0)
+
+
+def _mirrored(x: Array, delta: Array) -> Array:
+    """H_t(P||Q) = 1 - t + t H_(1/t)(Q||P) at t = 1 + x < 1."""
+    return np.asarray(-x + (1.0 + x) * delta)
+
+
+def _masses(gaps: Array, y: Array) -> tuple[Array, float]:
+    """Second masses at the knots of a convex profile, and its last value."""
+    slopes = np.append(np.diff(y) / gaps, 0.0)
+    masses = np.zeros_like(y)
+    masses[1:] = np.maximum(np.diff(slopes), 0.0)
+    return masses, float(y[-1])
+
+
+def _profile(gaps: Array, masses: Array, revealing: float) -> Array:
+    """sum over later knots of mass times distance, by positive terms only."""
+    tails = np.cumsum(masses[::-1])[::-1]
+    steps = np.append(gaps * tails[1:], revealing)
+    return np.asarray(np.cumsum(steps[::-1])[::-1])
+
+
+def _under(x: Array, low: Array, high: Array, apart: int | None) -> tuple[Array, Array]:
+    """Knots of a function below every profile that lies between ``low`` and ``high`` at x.
+
+    Between two points the chord of the two before, extended, and that of the two after both lie
+    below; they cross at one more knot. Before the first point 1 - t stands for the chord, after the
+    last one 0, its lower end. No chord is extended beyond the point ``apart``: slopes lie between -1
+    and 0 anyway.
+    """
+    rise = np.full_like(x, -1.0)
+    rise[1:] = (low[1:] - high[:-1]) / np.diff(x)  # slope for t >= x_i
+    fall = np.zeros_like(x)
+    fall[:-1] = (high[1:] - low[:-1]) / np.diff(x)  # slope for t <= x_i
+    if apart is not None:
+        rise[apart], fall[apart] = -1.0, 0.0
+    a, b = slice(None, -1), slice(1, None)
+    gap = fall[b] - rise[a]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = (low[a] - low[b] + fall[b] * x[b] - rise[a] * x[a]) / gap
+    inside = (gap > 0.0) & (at > x[a]) & (at < x[b])
+    place = at[inside]
+    left = low[a][inside] + rise[a][inside] * (place - x[a][inside])
+    right = low[b][inside] + fall[b][inside] * (place - x[b][inside])
+    slack = 8.0 * U * (low[a][inside] + np.abs(rise[a][inside] * (place - x[a][inside])))
+    knots = np.concatenate([x, place])
+    values = np.concatenate([low, np.maximum(np.maximum(left, right) - slack, 0.0)])
+    rank = np.argsort(knots, kind="stable")
+    knots, values = knots[rank], values[rank]
+    keep = np.append(np.diff(knots) > 0.0, True)
+    return knots[keep], values[keep]
+
+
+def _made(losses: Array, masses: Array, revealing: float) -> Losses:
+    keep = masses > 0.0
+    return Losses(losses[keep], masses[keep], revealing)
+
+
+def tradeoffs(losses: Losses, alphas: Array, up: bool) -> Array:
+    """Smallest type II errors at these type I errors, rounded up or down.
+
+    1 - (profile at t) - t alpha is largest at a knot, or at t = 0.
+    """
+    knots = np.append(0.0, np.exp(losses.values))
+    profile = _profile(np.diff(knots), np.append(0.0, losses.masses), losses.revealing)
+    best = np.max(1.0 - profile - np.multiply.outer(alphas, knots), axis=-1)
+    most = complement_above(alphas) if up else 1.0 - alphas
+    return np.asarray(np.clip(best + (_BLUR if up else -_BLUR), 0.0, most))
+
+
+def stated_losses(epsilon: float, delta: float) -> Losses:
+    """The worst (epsilon, delta)-DP mechanism (Kairouz, Oh, Viswanath 2015)."""
+    shrink = math.exp(-epsilon)
+    more, less = (1.0 - delta) / (1.0 + shrink), (1.0 - delta) * shrink / (1.0 + shrink)
+    up = 1.0 + 16.0 * U
+    if epsilon == 0.0:
+        return Losses(np.zeros(1), np.array([(1.0 - delta) * up]), delta * up)
+    return Losses(
+        np.array([-epsilon * (1.0 - 8.0 * U), epsilon * (1.0 + 8.0 * U)]),
+        np.array([more * up, less * up]),
+        min(delta * up, 1.0),
+    )
+
+
+def on_lattice(
+    step: float, counts: NDArray[np.int64], upper: Array
+) -> tuple[NDArray[np.int64], Array, float]:
+    """Multiples of ``step``, their first masses, and the revealing mass: a profile from above.
+
+    ``upper`` bounds the larger of both directions at slopes exp(step counts), counts 0, 1, ... The
+    losses are exact, masses are rounded up (docs/proofs/composition.md, section 2).
+    """
+    last = len(counts) - 1
+    multiples = np.concatenate([-counts[:0:-1], counts])
+    x = np.expm1(step * multiples)
+    mirrored = np.minimum(_mirrored(x[:last], upper[:0:-1]) + _OUTWARD, 1.0)
+    x, y = np.append(-1.0, x), np.concatenate([[1.0], mirrored, upper])
+    apart = np.append(True, np.diff(x) > 0.0)  # the farthest slopes on the left may round to 0
+    knots, y = lower_hull(x[apart], y[apart])
+    found = multiples[np.flatnonzero(apart)[np.searchsorted(x[apart], knots[1:])] - 1]
+    slopes = np.exp(step * found)
+    gaps = np.append(slopes[0], slopes[:-1] * np.expm1(step * np.diff(found)))
+    masses, revealing = _masses(gaps, y)
+    factor, revealing = _shortfall(gaps, y, masses, revealing, 1.0 + step * float(counts[-1]))
+    return found, masses[1:] * slopes * factor, min(revealing * factor, 1.0)
+
+
+def _shortfall(
+    gaps: Array, y: Array, masses: Array, revealing: float, blur: float = 1.0
+) -> tuple[float, float]:
+    """What to multiply masses by, for their profile to reach ``y`` at the knots, and what reveals then.
+
+    The gaps between knots may be off by 32 ``blur`` roundings. Where second masses underflow, what
+    they stood for counts as revealing.
+    """
+    lost = y > 2.0 * _profile(gaps, masses, revealing)
+    revealing += float(np.max(y, initial=0.0, where=lost))
+    short = _profile(gaps, masses, revealing)
+    ratio = float(np.max(y / np.maximum(short, 1e-300), initial=1.0, where=y > 0.0))
+    return max(ratio, 1.0) * (1.0 + 4.0 * (len(y) + 8.0 * blur) * U), revealing

@@ -1,0 +1,31 @@
+"""Protocols: what happens to the reports, and the questions one may ask about it."""
+
+from shuffledp.accounting.protocols.calibrate import Calibration, calibrate
+from shuffledp.accounting.protocols.description import describe, restore
+from shuffledp.accounting.protocols.gaussian import SigmaCalibration, calibrate_sigma, pair_values
+from shuffledp.accounting.protocols.personalized import Class, Guarantees, Personalized
+from shuffledp.accounting.protocols.published_budgets import published_budgets, published_hps
+from shuffledp.accounting.protocols.refute import Refutal, refute
+from shuffledp.accounting.protocols.rounds import CentralMinibatches, Rounds, Stated
+from shuffledp.accounting.protocols.shuffled import Shuffled
+
+__all__ = [
+    "Calibration",
+    "CentralMinibatches",
+    "Class",
+    "Guarantees",
+    "Personalized",
+    "Refutal",
+    "Rounds",
+    "Shuffled",
+    "SigmaCalibration",
+    "Stated",
+    "calibrate",
+    "calibrate_sigma",
+    "describe",
+    "pair_values",
+    "published_budgets",
+    "published_hps",
+    "refute",
+    "restore",
+]

@@ -1,0 +1,155 @@
+"""The inverse: which local budget, or how many users, reach a target guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp import checks
+from shuffledp.accounting.bounds import Bound
+from shuffledp.accounting.curves import ProfileCurve
+from shuffledp.accounting.protocols.shuffled import Shuffled
+from shuffledp.accounting.randomizers import Randomizer
+from shuffledp.errors import InternalError, ParameterError, RegimeError, answering
+from shuffledp.labels import Interval
+from shuffledp.numerics.enclosure import FINE, QUICK
+
+_LARGEST_EPS0 = 60.0
+_MOST_USERS = 10**12
+_PRECISION = 1e-9
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The parameter found, and the target checked forward with it."""
+
+    parameter: str
+    value: float
+    protocol: Shuffled
+    achieved: Interval
+    """delta at the target epsilon; its upper end does not exceed the target."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "parameter": self.parameter,
+            "n": self.protocol.n,
+            "eps0": self.protocol.eps0,
+            self.parameter: self.value,
+            "delta": self.achieved.to_dict(),
+            "status": self.achieved.status.value,
+            "theorem": self.achieved.theorem,
+        }
+
+
+def calibrate(
+    randomizer: Callable[..., Randomizer],
+    *,
+    epsilon: float,
+    delta: float,
+    n: int | None = None,
+    eps0: float | None = None,
+    **parameters: object,
+) -> Calibration:
+    """Largest eps0 for n users, or smallest n for a given eps0, such that (epsilon, delta) holds.
+
+    Give exactly one of ``n`` and ``eps0``. ``randomizer`` is a family such as LDP or KRR, built
+    with eps0 and the other ``parameters``. The result is checked forward before it is returned.
+    """
+    if not callable(randomizer):
+        raise ParameterError("randomizer", "a family such as LDP or KRR", randomizer)
+    epsilon = checks.positive("epsilon", epsilon)
+    delta = checks.probability("delta", delta)
+    if (n is None) == (eps0 is None):
+        raise ParameterError("n", "given if and only if eps0 is not", n)
+
+    def built(budget: float) -> Randomizer:
+        try:
+            return randomizer(eps0=budget, **parameters)
+        except TypeError as error:
+            raise ParameterError("randomizer", "a family with a budget eps0", str(error)) from None
+
+    def holds(budget: float, users: int, width: float = FINE) -> bool:
+        guarantees, _ = Shuffled(built(budget), users).candidates()
+        return any(
+            _delta(bound, built(budget), users, epsilon, width) <= delta for bound in guarantees
+        )
+
+    asked = {**parameters, "n": n, "eps0": eps0, "epsilon": epsilon, "delta": delta}
+    with answering(randomizer, asked):
+        if n is not None:
+            users = checks.count("n", n)
+            value = _largest_eps0(lambda budget, width: holds(budget, users, width), epsilon)
+            return _checked("eps0", value, Shuffled(built(value), users), epsilon, delta)
+        local = checks.positive("eps0", eps0)
+        users = _fewest_users(lambda crowd, width: holds(local, crowd, width), epsilon)
+        return _checked("n", users, Shuffled(built(local), users), epsilon, delta)
+
+
+def _delta(bound: Bound, randomizer: Randomizer, n: int, epsilon: float, width: float) -> float:
+    """Upper bound on delta, wide if asked so."""
+    try:
+        curve = bound.curve(randomizer, n)
+    except RegimeError:
+        return 1.0
+    if isinstance(curve, ProfileCurve):
+        return curve.enclose(epsilon, width).upper
+    return curve.delta(epsilon)
+
+
+def _checked(
+    parameter: str, value: float, protocol: Shuffled, epsilon: float, delta: float
+) -> Calibration:
+    achieved = protocol.delta(epsilon=epsilon)
+    if achieved.upper > delta:
+        raise InternalError(f"calibration failed its own check: {achieved} above {delta!r}")
+    return Calibration(parameter, value, protocol, achieved)
+
+
+def _largest_eps0(holds: Callable[[float, float], bool], epsilon: float) -> float:
+    """Bisection: eps0 = epsilon always holds, and delta grows with eps0."""
+    if epsilon >= _LARGEST_EPS0:
+        return epsilon
+    if holds(_LARGEST_EPS0, FINE):
+        return _LARGEST_EPS0
+    low = _bisect(lambda x: holds(x, QUICK), epsilon, _LARGEST_EPS0, 1e-4)
+    step = 1e-3 * low
+    while low + step < _LARGEST_EPS0 and holds(low + step, FINE):
+        low, step = low + step, 2.0 * step
+    return _bisect(lambda x: holds(x, FINE), low, min(low + step, _LARGEST_EPS0), _PRECISION)
+
+
+def _bisect(holds: Callable[[float], bool], low: float, high: float, tolerance: float) -> float:
+    """The lower end of [low, high], holds(low) and not holds(high), shrunk to the tolerance."""
+    while high - low > tolerance * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _first_enough(holds: Callable[[int, float], bool], epsilon: float) -> tuple[int, int]:
+    """Neighbouring sizes of a growing series: too few users, and enough."""
+    for width in (QUICK, FINE):
+        low, high = 0, 1
+        while not holds(high, width):
+            if high == _MOST_USERS:
+                break
+            low, high = high, min(high + max(1, high // 2), _MOST_USERS)
+        else:
+            return low, high
+    raise ParameterError("epsilon", f"reachable with n <= {_MOST_USERS:g} users", epsilon)
+
+
+def _fewest_users(holds: Callable[[int, float], bool], epsilon: float) -> int:
+    """Smallest n certified. delta falls with n, though with delta0 > 0 its bound rises again."""
+    low, high = _first_enough(holds, epsilon)
+    while high - low > max(1, high // 1000):
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle, QUICK) else (middle, high)
+    # quick upper ends exceed fine ones: the smallest certified n is at or below ``high``
+    low = 9 * low // 10 if low > 10 else 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle, FINE) else (middle, high)
+    return high

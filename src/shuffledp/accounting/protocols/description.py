@@ -1,0 +1,110 @@
+"""Protocols as plain data: what a file, a table or a message can hold, and back, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from shuffledp.accounting.protocols.shuffled import Shuffled
+from shuffledp.accounting.randomizers import (
+    KRR,
+    LDP,
+    BinaryRR,
+    Channel,
+    CheckIn,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    DiscretePiecewise,
+    Gaussian,
+    HadamardResponse,
+    Laplace,
+    LocalHashing,
+    OneBitMean,
+    OneCoordinate,
+    OnePrefix,
+    Piecewise,
+    Randomizer,
+    Repeated,
+    Subsampled,
+    SubsetSelection,
+    TruncatedLaplace,
+    UnaryEncoding,
+)
+from shuffledp.errors import ParameterError
+
+_NAMES: dict[type[Randomizer], str] = {
+    LDP: "ldp",
+    BinaryRR: "rr",
+    KRR: "krr",
+    Laplace: "laplace",
+    TruncatedLaplace: "truncated-laplace",
+    DiscreteLaplace: "discrete-laplace",
+    Gaussian: "gaussian",
+    DiscreteGaussian: "discrete-gaussian",
+    UnaryEncoding: "unary",  # rappor and oue, by their probabilities
+    LocalHashing: "olh",
+    HadamardResponse: "hadamard",
+    SubsetSelection: "subset",
+    OneBitMean: "one-bit",
+    Piecewise: "piecewise",
+    DiscretePiecewise: "discrete-piecewise",
+    OneCoordinate: "one-coordinate",
+    OnePrefix: "one-prefix",
+    Channel: "channel",
+    CheckIn: "check-in",
+    Subsampled: "drawn",
+    Repeated: "repeated",
+}
+_CLASSES = {name: kind for kind, name in _NAMES.items()}
+
+
+def describe(protocol: Shuffled) -> dict[str, Any]:
+    """The protocol as JSON-ready data; equal protocols have equal descriptions."""
+    data: dict[str, Any] = {"randomizer": _describe(protocol.randomizer), "n": protocol.n}
+    if protocol.colluders:
+        data["colluders"] = protocol.colluders
+    if protocol.minimum_batch is not None:
+        data["minimum_batch"] = protocol.minimum_batch
+    return data
+
+
+def restore(description: Mapping[str, Any]) -> Shuffled:
+    """The protocol of a description."""
+    try:
+        given = dict(description)
+        return Shuffled(_restore(given.pop("randomizer")), **given)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError("description", "what describe() returns", description) from error
+
+
+def _describe(randomizer: Randomizer) -> dict[str, Any]:
+    kind = type(randomizer)
+    if kind not in _NAMES:
+        raise ParameterError("randomizer", "one of " + ", ".join(_CLASSES), kind.__name__)
+    data: dict[str, Any] = {"mechanism": _NAMES[kind]}
+    for field in fields(randomizer):  # type: ignore[arg-type]
+        if field.init:
+            data[field.name] = _plain(getattr(randomizer, field.name))
+    return data
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Randomizer):
+        return _describe(value)
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _restore(description: Mapping[str, Any]) -> Randomizer:
+    given = dict(description)
+    kind = _CLASSES[given.pop("mechanism")]
+    if "randomizer" in given:
+        given["randomizer"] = _restore(given["randomizer"])
+    randomizer = kind(**given)
+    if isinstance(randomizer, Channel):  # already normalised: once more would move the last bit
+        object.__setattr__(randomizer, "matrix", np.array(given["matrix"], dtype=np.float64))
+    return randomizer

@@ -1,0 +1,160 @@
+"""Shuffled Gaussian reports: the pair's own numbers, and the smallest noise for a target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from shuffledp import checks
+from shuffledp.accounting.bounds.shuffle_gaussian import gaussian_pair
+from shuffledp.accounting.protocols.shuffled import Shuffled
+from shuffledp.accounting.randomizers import CheckIn, Gaussian, Randomizer, Repeated, Subsampled
+from shuffledp.errors import ConversionError, ParameterError, RegimeError
+from shuffledp.labels import Direction, Status, Value
+
+_PAIR_THEOREMS = ("shuffle-gaussian", "shuffle-gaussian-composed", "shuffle-gaussian-rdp")
+_LEAST, _MOST = 0.05, 1e6
+"""Range of sigma / sensitivity searched."""
+_PRECISION = 1e-6
+_COARSE, _FINE = 5e-3, 1e-5
+
+
+def pair_values(protocol: Shuffled, **question: float) -> dict[str, Any]:
+    """What the pair of data sets itself leaks, by every route, for Gaussian reports; else empty."""
+    try:
+        pair = gaussian_pair("shuffle-gaussian", protocol.randomizer, protocol.crowd)
+    except RegimeError:
+        return {}
+    values: list[Value] = []
+    for theorem in _PAIR_THEOREMS:
+        try:
+            values.append(protocol.bound(theorem, **question))
+        except (RegimeError, ConversionError):
+            continue
+    return {
+        "pair": {
+            "dataset": str(pair),
+            "sensitivity": pair.gaussian.sensitivity,
+            "sigma": pair.gaussian.sigma,
+            "values": [value.to_dict() for value in values],
+        }
+    }
+
+
+@dataclass(frozen=True)
+class SigmaCalibration:
+    """The smallest noise found, and the epsilon it achieves."""
+
+    sigma: float
+    protocol: Shuffled
+    achieved: Value
+    """epsilon at the target delta, at most the target, with its label."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "sigma": self.sigma,
+            "protocol": str(self.protocol),
+            "epsilon": self.achieved.to_dict(),
+            "status": self.achieved.status.value,
+        }
+
+
+def calibrate_sigma(
+    *,
+    epsilon: float,
+    delta: float,
+    n: int,
+    sensitivity: float = 2.0,
+    rounds: int = 1,
+    rate: float = 1.0,
+    drawn: int | None = None,
+    scalar: bool = False,
+    status: Status = Status.PROVEN,
+) -> SigmaCalibration:
+    """Smallest sigma such that (epsilon, delta) holds over all rounds.
+
+    ``status`` PROVEN asks for every data set; FIXED_PAIR for the pair of shuffle-gaussian only, by
+    its Rényi curve. ``rate`` is the check-in probability, ``drawn`` the number of users drawn; the
+    default sensitivity is the diameter of the unit clipping ball. Guarantees over several rounds, of
+    drawn users or numbers take long: there the search ends within 0.5 % of the target epsilon.
+    """
+    epsilon = checks.positive("epsilon", epsilon)
+    delta = checks.probability("delta", delta)
+    distance = checks.positive("sensitivity", sensitivity)
+    if status not in (Status.PROVEN, Status.FIXED_PAIR):
+        raise ParameterError("status", "PROVEN or FIXED_PAIR", status)
+    if drawn is not None and rate != 1.0:
+        raise ParameterError("rate", "left out (1) where users are drawn", rate)
+    times = checks.count("rounds", rounds)
+
+    def protocol(scale: float) -> Shuffled:
+        inner: Randomizer = Gaussian(scale * distance, distance, scalar)
+        if drawn is not None:
+            inner = Subsampled(inner, drawn)
+        elif rate != 1.0:
+            inner = CheckIn(inner, rate)
+        return Shuffled(inner if times == 1 else Repeated(inner, times), n)
+
+    def answers(scale: float) -> list[Value]:
+        asked = protocol(scale)
+        found: list[Value] = []
+        for theorem in _theorems(asked, status):
+            try:
+                found.append(asked.bound(theorem, delta=delta))
+            except (RegimeError, ConversionError):
+                continue
+            if found[-1].value <= epsilon:
+                break
+        return found
+
+    @cache
+    def best(scale: float) -> Value:
+        found = answers(scale)
+        if not found:
+            return Value(math.inf, status, Direction.UPPER, _theorems(protocol(scale), status)[0])
+        return min(found, key=lambda value: value.value)
+
+    slow = status is Status.PROVEN and (times > 1 or drawn is not None or scalar)
+    scale = _smallest(lambda x: best(x).value, epsilon, _COARSE if slow else _FINE)
+    return SigmaCalibration(scale * distance, protocol(scale), best(scale))
+
+
+def _theorems(protocol: Shuffled, status: Status) -> list[str]:
+    """Whom to ask, the quick ones first."""
+    if status is Status.FIXED_PAIR:
+        return ["shuffle-gaussian-rdp"]
+    found = [candidate.theorem.id for candidate in protocol.candidates()[0]]
+    return sorted(found, key=lambda theorem: theorem != "gaussian-unshuffled")
+
+
+def _smallest(loss: Callable[[float], float], target: float, tolerance: float) -> float:
+    """Least sigma / sensitivity with loss <= target, or one whose loss is within ``tolerance`` of it.
+
+    More noise never hurts, and ln loss is about linear in ln sigma: what the line between the ends of
+    the bracket says is tried, kept well inside.
+    """
+
+    def miss(x: float) -> float:
+        return math.log(max(loss(math.exp(x)), 1e-300) / target)
+
+    bottom, high, step = math.log(_LEAST), math.log(_MOST), 8.0
+    above = miss(high)
+    if above > 0.0:
+        raise ParameterError("epsilon", f"reachable with sigma <= {_MOST:g} sensitivities", target)
+    low = high
+    while (below := miss(low := max(low + max(above, -step) - 0.1, bottom))) <= 0.0:
+        high, above, step = low, below, 2.0
+        if low == bottom:
+            return _LEAST
+    while high - low > _PRECISION and above < -tolerance:
+        share = below / (below - above) if math.isfinite(below) else 0.5
+        middle = low + min(max(share, 0.1), 0.9) * (high - low)
+        value = miss(middle)
+        low, below, high, above = (
+            (low, below, middle, value) if value <= 0.0 else (middle, value, high, above)
+        )
+    return math.exp(high)

@@ -1,0 +1,125 @@
+"""Try to break a claimed guarantee with concrete data sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp import checks
+from shuffledp.accounting.bounds import get_bound
+from shuffledp.accounting.protocols.shuffled import QUESTIONS, Shuffled
+from shuffledp.accounting.randomizers import CheckIn, Randomizer, Repeated, Scene
+from shuffledp.accounting.randomizers.catalogue import MECHANISMS, build
+from shuffledp.errors import ParameterError, answering
+from shuffledp.labels import Value
+
+_GRID = 17
+_REFINEMENTS = 3
+_WIDTH = 1e-3
+
+
+@dataclass(frozen=True)
+class Refutal:
+    """The worst data set found, and whether it violates the claim."""
+
+    refuted: bool
+    delta: float
+    dataset: str
+    searched: str
+    claimed: float
+
+    @property
+    def factor(self) -> float:
+        """How many times the claimed delta the data set leaks."""
+        return self.delta / self.claimed
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "refuted": self.refuted,
+            "delta": self.delta,
+            "claimed_delta": self.claimed,
+            "factor": self.factor,
+            "dataset": self.dataset,
+            "searched": self.searched,
+        }
+
+
+def refute(randomizer: Randomizer, n: int, *, epsilon: float, delta: float) -> Refutal:
+    """Search data sets with all others at one value for one that leaks more than delta at epsilon.
+
+    Both directions are tried; on a real domain a grid of values is refined around the worst. The
+    delta returned is a certified lower bound of what that data set leaks. Finding nothing proves
+    nothing.
+    """
+    if not isinstance(randomizer, Randomizer):
+        raise ParameterError("randomizer", "a randomizer such as Laplace(eps0=4.0)", randomizer)
+    n = checks.count("n", n)
+    epsilon = checks.non_negative("epsilon", epsilon)
+    delta = checks.probability("delta", delta)
+    with answering(randomizer, {"n": n, "epsilon": epsilon, "delta": delta}):
+        search, searched = _search(randomizer, n, epsilon)
+    return Refutal(search.delta > delta, search.delta, search.dataset, searched, delta)
+
+
+def _search(randomizer: Randomizer, n: int, epsilon: float) -> tuple[_Search, str]:
+    """Every data set tried, and what that was in words."""
+    search = _Search(n, epsilon)
+    if randomizer.domain is None:
+        search.try_all(randomizer.datasets())
+        searched = f"{search.tried} data sets: all others at one value, both directions"
+    else:
+        low, high = randomizer.domain
+        points = [low + (high - low) * i / (_GRID - 1) for i in range(_GRID)]
+        step = (high - low) / (_GRID - 1)
+        for _ in range(_REFINEMENTS + 1):
+            for point in points:
+                search.try_all(randomizer.datasets([point]), point)
+            centre, step = search.point, step / 4.0
+            points = [centre + k * step for k in (-3, -2, -1, 1, 2, 3)]
+            points = [point for point in points if low <= point <= high]
+        searched = (
+            f"{search.tried} data sets: all others at one value of [{low:g}, {high:g}], a grid of"
+            f" {_GRID} refined {_REFINEMENTS} times, both directions"
+        )
+    return search, searched
+
+
+def recompute(theorem_id: str) -> tuple[Value, Value]:
+    """What a refuted theorem claims for the data set on record, and what that data set leaks."""
+    theorem = get_bound(theorem_id).theorem
+    case = theorem.refutation
+    if case is None:
+        raise ParameterError("theorem", "a refuted one", theorem_id)
+    question = {name: value for name, value in case.parameters.items() if name in QUESTIONS}
+    _, needed, optional = MECHANISMS[case.mechanism]
+    given = {
+        name: case.parameters[name] for name in (*needed, *optional) if name in case.parameters
+    }
+    randomizer = build(case.mechanism, given)
+    if "check_in" in case.parameters:
+        randomizer = CheckIn(randomizer, case.parameters["check_in"])
+    if "rounds" in case.parameters:
+        randomizer = Repeated(randomizer, int(case.parameters["rounds"]))
+    protocol = Shuffled(randomizer, int(case.parameters["n"]))
+    return protocol.bound(theorem_id, **question), protocol.bound(case.witness, **question)
+
+
+class _Search:
+    """Keeps the worst data set seen."""
+
+    def __init__(self, n: int, epsilon: float) -> None:
+        self.n, self.epsilon = n, epsilon
+        self.tried, self.delta, self.dataset, self.point = 0, 0.0, "none leaks anything", 0.0
+
+    def try_all(self, scenes: list[Scene], point: float = 0.0) -> None:
+        for scene in scenes:
+            ways = [(scene.outcomes, "")]
+            if not scene.symmetric:
+                ways.append((scene.outcomes.swapped(), " (values exchanged)"))
+            for outcomes, suffix in ways:
+                self.tried += 1
+                value = outcomes.delta_lower(self.n, self.epsilon, _WIDTH)
+                if value > self.delta:
+                    self.delta, self.point = value, point
+                    self.dataset = f"victim {scene.victim}{suffix}; others: {scene.others}"

@@ -1,0 +1,58 @@
+"""What a device runs, as small frozen descriptions. Nothing is sampled here."""
+
+from shuffledp.accounting.randomizers.base import Randomizer, Scene
+from shuffledp.accounting.randomizers.checkin import CheckIn
+from shuffledp.accounting.randomizers.continuous import (
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    TruncatedLaplace,
+)
+from shuffledp.accounting.randomizers.coordinates import GaussianVector, OneCoordinate
+from shuffledp.accounting.randomizers.discrete_gaussian import DiscreteGaussian
+from shuffledp.accounting.randomizers.finite import (
+    KRR,
+    BinaryRR,
+    Channel,
+    DiscretePiecewise,
+    HadamardResponse,
+    LocalHashing,
+    OneBitMean,
+    Piecewise,
+    SubsetSelection,
+    UnaryEncoding,
+    optimised_unary,
+    rappor,
+)
+from shuffledp.accounting.randomizers.ldp import LDP
+from shuffledp.accounting.randomizers.prefixes import OnePrefix
+from shuffledp.accounting.randomizers.rounds import Repeated, Subsampled
+
+__all__ = [
+    "KRR",
+    "LDP",
+    "BinaryRR",
+    "Channel",
+    "CheckIn",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "DiscretePiecewise",
+    "Gaussian",
+    "GaussianVector",
+    "HadamardResponse",
+    "Laplace",
+    "LocalHashing",
+    "OneBitMean",
+    "OneCoordinate",
+    "OnePrefix",
+    "Piecewise",
+    "Randomizer",
+    "Repeated",
+    "Scene",
+    "Subsampled",
+    "SubsetSelection",
+    "TruncatedLaplace",
+    "UnaryEncoding",
+    "optimised_unary",
+    "rappor",
+]

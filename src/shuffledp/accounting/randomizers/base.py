@@ -1,0 +1,67 @@
+"""What every randomizer tells the accountant."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shuffledp.accounting.randomizers.outcomes import Outcomes
+from shuffledp.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Two values of the victim against a base, in words and in numbers."""
+
+    victim: str
+    others: str
+    outcomes: Outcomes
+    symmetric: bool = False
+    """Exchanging the victim's two values changes nothing."""
+
+
+class Randomizer(ABC):
+    """A local randomizer, described but never run.
+
+    ``blankets`` must cover the worst pair of inputs for every n and epsilon, up to exchanging the
+    two (the accountant tries both); ``pair_argument`` says why. ``datasets`` are real data sets:
+    all others at one value.
+    """
+
+    pair_argument: ClassVar[str] = ""
+    layer: ClassVar[int] = 0
+    """0 for one user's report, 1 for a draw of users, 2 for many rounds: each wraps lower ones only."""
+    resolution: float = 0.0
+    """Relative width of delta below which it takes too long to compute."""
+    eps0: float
+    """Pure local privacy budget, infinite if there is none."""
+
+    @property
+    def pure(self) -> float:
+        """The budget at which delta is 0: eps0, or infinite if a local delta comes with it."""
+        return math.inf if getattr(self, "delta0", 0.0) else self.eps0
+
+    @property
+    def domain(self) -> tuple[float, float] | None:
+        """Interval of inputs, for randomizers of real values."""
+        return None
+
+    @abstractmethod
+    def blankets(self) -> list[Scene]:
+        """Candidate worst pairs against a blanket below every law."""
+
+    @abstractmethod
+    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+        """Concrete data sets. ``points`` of the domain, if it has one, replace the usual values."""
+
+
+def wrapped(randomizer: Randomizer, below: int, example: str) -> None:
+    """Check what is to be wrapped: a randomizer of a layer lower than ``below``."""
+    if not isinstance(randomizer, Randomizer):
+        raise ParameterError("randomizer", f"a randomizer such as {example}", randomizer)
+    if randomizer.layer >= below:
+        condition = "wrapped in the order Repeated(Subsampled(CheckIn(report)))"
+        raise ParameterError("randomizer", condition, str(randomizer))

@@ -1,0 +1,86 @@
+"""Vectors: one coordinate at a time, or all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shuffledp import checks
+from shuffledp.accounting.randomizers.base import Randomizer, Scene
+from shuffledp.accounting.randomizers.continuous import (
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    TruncatedLaplace,
+)
+from shuffledp.accounting.randomizers.discrete_gaussian import DiscreteGaussian
+from shuffledp.accounting.randomizers.finite import DiscretePiecewise, OneBitMean, Piecewise
+from shuffledp.errors import ParameterError
+
+_INNER = (
+    OneBitMean,
+    Piecewise,
+    DiscretePiecewise,
+    Laplace,
+    TruncatedLaplace,
+    DiscreteLaplace,
+    DiscreteGaussian,
+)
+
+
+@dataclass(frozen=True)
+class OneCoordinate(Randomizer):
+    """A vector of ``dimensions`` numbers: one coordinate, drawn uniformly, randomized and named.
+
+    A pair that is worst in each coordinate leaks what the inner randomizer leaks; any other pair
+    leaks less (docs/proofs/devices.md, for the inner randomizers admitted here).
+    """
+
+    randomizer: Randomizer
+    dimensions: int
+
+    def __post_init__(self) -> None:
+        inner = self.randomizer
+        if not (isinstance(inner, _INNER) or (isinstance(inner, Gaussian) and inner.scalar)):
+            raise ParameterError(
+                "randomizer", "one-bit mean, piecewise, Laplace or Gaussian noise on a line", inner
+            )
+        checks.whole("dimensions", self.dimensions, 1)
+
+    @property
+    def eps0(self) -> float:  # type: ignore[override]
+        return self.randomizer.eps0
+
+    @property
+    def resolution(self) -> float:  # type: ignore[override]
+        return self.randomizer.resolution
+
+    @property
+    def pair_argument(self) -> str:  # type: ignore[override]
+        return f"{self.randomizer.pair_argument}, in every coordinate"
+
+    def __str__(self) -> str:
+        return f"one of {self.dimensions} coordinates: {self.randomizer}"
+
+    def blankets(self) -> list[Scene]:
+        return self.randomizer.blankets()
+
+    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+        return self.randomizer.datasets()
+
+
+@dataclass(frozen=True)
+class GaussianVector(Gaussian):
+    """All of a vector of ``dimensions`` numbers, clipped to a ball, plus normal noise on each.
+
+    ``sensitivity`` is the diameter of the ball. To the accountant the dimension makes no
+    difference, a device must know it.
+    """
+
+    dimensions: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.whole("dimensions", self.dimensions, 1)
+        if self.scalar:
+            raise ParameterError("scalar", "left out for vectors", self.scalar)

@@ -1,0 +1,50 @@
+"""Long words, one prefix at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from shuffledp import checks
+from shuffledp.accounting.randomizers.base import Randomizer, Scene
+from shuffledp.accounting.randomizers.finite import LocalHashing
+from shuffledp.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class OnePrefix(Randomizer):
+    """A word of ``bits`` bits: one prefix, its length drawn from ``step``, 2 ``step``, ..., hashed.
+
+    The length is public and tells nothing. Words whose shortest prefixes differ leak what local
+    hashing leaks, others less (docs/proofs/devices.md).
+    """
+
+    bits: int
+    step: int = 4
+    g: int | None = None
+    eps0: float = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not 1 <= checks.whole("bits", self.bits, 1) <= 62:
+            raise ParameterError("bits", "an integer from 1 to 62", self.bits)
+        if checks.whole("step", self.step, 1) > self.bits or self.bits % self.step:
+            raise ParameterError("step", f"a divisor of bits = {self.bits}", self.step)
+        object.__setattr__(self, "g", self.hashing.g)
+
+    @property
+    def hashing(self) -> LocalHashing:
+        """What becomes of a prefix."""
+        return LocalHashing(self.g, 1 << self.bits, eps0=self.eps0)
+
+    @property
+    def pair_argument(self) -> str:  # type: ignore[override]
+        return f"{self.hashing.pair_argument} if the shortest prefixes differ"
+
+    def __str__(self) -> str:
+        return f"one prefix of {self.bits} bits: {self.hashing}"
+
+    def blankets(self) -> list[Scene]:
+        return self.hashing.blankets()
+
+    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+        return LocalHashing(self.g, min(1 << self.step, 3), eps0=self.eps0).datasets()

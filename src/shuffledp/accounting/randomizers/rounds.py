@@ -1,0 +1,75 @@
+"""A fixed number of users drawn each round, and many rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shuffledp import checks
+from shuffledp.accounting.randomizers.base import Randomizer, Scene, wrapped
+from shuffledp.errors import ConversionError
+
+
+@dataclass(frozen=True)
+class _Wrapper(Randomizer):
+    """Delegates what does not change; data sets depend on n, so theorems handle these by name."""
+
+    randomizer: Randomizer
+
+    def __post_init__(self) -> None:
+        wrapped(self.randomizer, self.layer, "Gaussian(sigma=5.0)")
+
+    @property
+    def eps0(self) -> float:  # type: ignore[override]
+        return self.randomizer.pure
+
+    @property
+    def pair_argument(self) -> str:  # type: ignore[override]
+        return self.randomizer.pair_argument
+
+    @property
+    def domain(self) -> tuple[float, float] | None:
+        return self.randomizer.domain
+
+    def blankets(self) -> list[Scene]:
+        raise ConversionError(f"No blanket is computed for {self}.")
+
+    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+        raise ConversionError(f"No list of data sets is kept for {self}.")
+
+
+@dataclass(frozen=True)
+class Subsampled(_Wrapper):
+    """Each round ``m`` of the n users, drawn without replacement by somebody trusted, report.
+
+    Who was drawn stays secret; m and n are public.
+    """
+
+    m: int
+    layer = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "m", checks.count("m", self.m))
+
+    def __str__(self) -> str:
+        return f"{self.randomizer}, {self.m:,} user{'s' * (self.m > 1)} drawn"
+
+
+@dataclass(frozen=True)
+class Repeated(_Wrapper):
+    """The same users report in each of ``rounds`` rounds, adaptively, with fresh randomness."""
+
+    rounds: int
+    layer = 2
+
+    @property
+    def eps0(self) -> float:  # type: ignore[override]
+        return self.rounds * self.randomizer.pure
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "rounds", checks.count("rounds", self.rounds))
+
+    def __str__(self) -> str:
+        return f"{self.randomizer}, {self.rounds:,} round{'s' * (self.rounds > 1)}"

@@ -1,0 +1,1 @@
+"""What runs: devices, shufflers, estimates, plans, whole collections and the attacks on them."""

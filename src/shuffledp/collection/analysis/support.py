@@ -1,0 +1,149 @@
+"""Which values a report speaks for, and how often it does.
+
+Each of k values is supported by a report of a user who holds it with probability ``true``, of
+anybody else with probability ``other``; two values at once with ``true_pair`` if one of them is
+the user's, else with ``other_pair``. Counting supports is all an analyst needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.collection.devices import Device
+from shuffledp.collection.devices.categorical import (
+    HadamardDevice,
+    HashingDevice,
+    Response,
+    ResponseDevice,
+    SubsetDevice,
+    UnaryDevice,
+    hadamard_rows,
+)
+from shuffledp.collection.devices.device import Reports
+from shuffledp.collection.devices.dyadic import ONE
+from shuffledp.errors import ParameterError
+
+Counts = NDArray[np.int64]
+_BLOCK = 1 << 15
+_BYTES = 1 << 21
+_FEW = 16
+
+
+@dataclass(frozen=True)
+class Support:
+    """Probabilities that a report supports a value, or two."""
+
+    true: float
+    other: float
+    true_pair: float | None = None
+    other_pair: float | None = None
+    """None where pairs are not all alike."""
+
+    @property
+    def gap(self) -> float:
+        """How much likelier the true value is supported."""
+        return self.true - self.other
+
+
+def _kept(response: Response) -> float:
+    return 1.0 - response.beta / ONE * (1.0 - 1.0 / response.k)
+
+
+def support(device: Device) -> Support:
+    """Of a device whose users hold one of k values."""
+    if isinstance(device, ResponseDevice):
+        return Support(_kept(device._response), device._response.beta / ONE / device.k, 0.0, 0.0)
+    if isinstance(device, UnaryDevice):
+        keep, flip = 1.0 - device.lose / ONE, device.flip / ONE
+        return Support(keep, flip, keep * flip, flip * flip)
+    if isinstance(device, HashingDevice):
+        kept, g = _kept(device._response), float(device.g)
+        return Support(kept, 1.0 / g, kept / g, 1.0 / g**2)
+    if isinstance(device, HadamardDevice):
+        return Support(1.0 - device.odd / ONE, 0.5)
+    if isinstance(device, SubsetDevice):
+        k, d, missed = device.k, device.d, device.without / ONE
+        inside = 1.0 - missed
+        pair = (inside * (d - 1) * (d - 2) + missed * d * (d - 1)) / ((k - 1) * max(k - 2, 1))
+        return Support(
+            inside,
+            (inside * (d - 1) + missed * d) / (k - 1),
+            inside * (d - 1) / (k - 1),
+            pair,
+        )
+    raise ParameterError("device", "one for users who hold one of k values", device.randomizer)
+
+
+def count_support(device: Device, reports: Reports) -> Counts:
+    """How many reports support each value."""
+    if isinstance(device, ResponseDevice):
+        return np.bincount(reports[:, 0], minlength=device.k)
+    if isinstance(device, UnaryDevice | SubsetDevice):
+        counts = np.zeros(8 * device.columns, np.int64)
+        step = max(1, _BYTES // device.columns)
+        for start in range(0, len(reports), step):
+            counts += _count_bits(reports[start : start + step])
+        return counts[: device.k]
+    if isinstance(device, HadamardDevice):
+        words = np.bincount(reports[:, 0], minlength=1 << device.word_bits)
+        signed = _walsh(words)[hadamard_rows(device.k)]
+        return np.asarray((len(reports) + signed) // 2)
+    if isinstance(device, HashingDevice):
+        return _count_hashes(device, reports)
+    raise ParameterError("device", "one for users who hold one of k values", device.randomizer)
+
+
+def _count_bits(rows: NDArray[np.uint8]) -> Counts:
+    """How often each bit is set, all bits at once: three rows are added to a sum and a carry."""
+    counts = np.zeros(8 * rows.shape[1], np.int64)
+    weight = 1
+    while len(rows):
+        carries = []
+        while len(rows) > _FEW:
+            third = len(rows) // 3
+            one, two, three = rows[: 3 * third].reshape(3, third, -1)
+            both = one ^ two
+            carries.append(one & two | both & three)
+            rows = np.concatenate([both ^ three, rows[3 * third :]])
+        counts += weight * np.unpackbits(rows, axis=1).sum(axis=0, dtype=np.int64)
+        rows = np.concatenate(carries) if carries else rows[:0]
+        weight *= 2
+    return counts
+
+
+def _walsh(values: Counts) -> Counts:
+    """Sums over all words, signed by the parity of the bits shared with each row."""
+    size = 1
+    values = values.copy()
+    while size < values.size:
+        pairs = values.reshape(-1, 2, size)
+        values = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
+        size *= 2
+    return values
+
+
+def _count_hashes(device: HashingDevice, reports: Reports) -> Counts:
+    """Walk through the values in Gray code: each hash is the last one plus or minus a coefficient."""
+    g = device.g
+    dtype: Any = next(t for t in (np.uint8, np.uint16, np.uint32) if 2 * g <= np.iinfo(t).max)
+    out = np.zeros(device.k, np.int64)
+    for start in range(0, len(reports), _BLOCK):
+        columns = reports[start : start + _BLOCK].T.astype(dtype)
+        plus, minus = columns[:-1], dtype(g) - columns[:-1]
+        distance = (dtype(g) - columns[-1]) % dtype(g)  # hash of 0, minus the report
+        value = 0
+        for step in range(1, (1 << device.digits) + 1):
+            if value < device.k:
+                out[value] += distance.size - np.count_nonzero(distance)
+            if step == 1 << device.digits:
+                break
+            digit = (step & -step).bit_length() - 1
+            distance += (minus if value >> digit & 1 else plus)[digit]
+            # subtracting g wraps round to a large number where it is too much
+            np.minimum(distance, distance - dtype(g), out=distance)
+            value ^= 1 << digit
+    return out

@@ -1,0 +1,194 @@
+"""How likely a report is under a value, up to a factor that is the same for all values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.collection.analysis.means import Decoder
+from shuffledp.collection.analysis.support import support
+from shuffledp.collection.devices import Device
+from shuffledp.collection.devices.categorical import (
+    HadamardDevice,
+    HashingDevice,
+    ResponseDevice,
+    SubsetDevice,
+    UnaryDevice,
+    hadamard_rows,
+)
+from shuffledp.collection.devices.channel import ChannelDevice
+from shuffledp.collection.devices.device import Reports
+from shuffledp.collection.devices.dyadic import ONE
+from shuffledp.collection.devices.numeric import (
+    GaussianDevice,
+    LaplaceDevice,
+    OneBitDevice,
+    PiecewiseDevice,
+)
+from shuffledp.collection.devices.prefixes import PrefixDevice
+from shuffledp.collection.devices.vectors import CoordinateDevice, GaussianVectorDevice
+from shuffledp.errors import ParameterError
+
+Array = NDArray[np.float64]
+Likelihood = Callable[[Reports], Array]
+
+
+def likelihood(device: Device, value: Any) -> Likelihood:
+    """Of the reports of a user who holds the value, as the device takes it."""
+    for kind, build in _BUILDERS.items():
+        if isinstance(device, kind):
+            found: Likelihood = build(device, value)
+            return found
+    raise ParameterError("mechanism", "one whose reports can be attacked", str(device.randomizer))
+
+
+def _either(hit: Callable[[Reports], Any], yes: float, no: float) -> Likelihood:
+    return lambda reports: np.where(hit(reports), yes, no)
+
+
+def _response(device: ResponseDevice, value: int) -> Likelihood:
+    law = support(device)
+    return _either(lambda reports: reports[:, 0] == value, law.true, law.other)
+
+
+def _channel(device: ChannelDevice, value: int) -> Likelihood:
+    row = device.randomizer.matrix[value]
+    return lambda reports: np.asarray(row[reports[:, 0]])
+
+
+def _bit(value: int) -> Callable[[Reports], Any]:
+    return lambda reports: reports[:, value >> 3] & (128 >> (value & 7))
+
+
+def _unary(device: UnaryDevice, value: int) -> Likelihood:
+    lose, flip = device.lose / ONE, device.flip / ONE
+    return _either(_bit(value), (1.0 - lose) / flip, lose / (1.0 - flip))
+
+
+def _subset(device: SubsetDevice, value: int) -> Likelihood:
+    without = device.without / ONE
+    return _either(_bit(value), 1.0 - without, without * device.d / (device.k - device.d))
+
+
+def _hashing(device: HashingDevice, value: int) -> Likelihood:
+    kept = support(device).true
+    digits = [j for j in range(device.digits) if value >> j & 1]
+
+    def hit(reports: Reports) -> Any:
+        return reports[:, digits].sum(axis=1, dtype=np.int64) % device.g == reports[:, -1]
+
+    return _either(hit, kept, (1.0 - kept) / (device.g - 1))
+
+
+def _hadamard(device: HadamardDevice, value: int) -> Likelihood:
+    row, odd = int(hadamard_rows(device.k)[value]), device.odd / ONE
+
+    def even(reports: Reports) -> Any:
+        return np.bitwise_count(reports[:, 0].astype(np.int64) & row) & 1 == 0
+
+    return _either(even, 1.0 - odd, odd)
+
+
+def _prefix(device: PrefixDevice, value: int) -> Likelihood:
+    lengths = range(1, device.lengths + 1)
+    inner = [_hashing(device.inner, value >> (device.bits - i * device.step)) for i in lengths]
+    return _chosen(inner, first=1)
+
+
+def _chosen(inner: list[Likelihood], first: int) -> Likelihood:
+    """The first number of a report says which of these speaks of the others."""
+
+    def chosen(reports: Reports) -> Array:
+        found = np.stack([each(reports[:, 1:]) for each in inner])
+        return np.asarray(found[reports[:, 0].astype(np.int64) - first, np.arange(len(reports))])
+
+    return chosen
+
+
+def _one_bit(device: OneBitDevice, value: float) -> Likelihood:
+    share = device._response.beta / ONE
+    one = (1.0 - share) * value + 0.5 * share
+    return _either(lambda reports: reports[:, 0], one, 1.0 - one)
+
+
+def _piecewise(device: PiecewiseDevice, value: float) -> Likelihood:
+    start, outside = round(value * device.levels), device.outside / ONE
+
+    def hit(reports: Reports) -> Any:
+        return (reports[:, 0] >= start) & (reports[:, 0] < start + device.window)
+
+    return _either(hit, (1.0 - outside) / device.window, outside / device.levels)
+
+
+def _laplace(device: LaplaceDevice, value: float) -> Likelihood:
+    rate, centre = float(device.rate), round(value * device.levels)
+    # beyond the ends all values fall alike: clamping changes a common factor
+    return lambda reports: np.exp(-rate * np.abs(reports[:, 0].astype(np.float64) - centre))
+
+
+def _gaussian(device: GaussianDevice, value: float) -> Likelihood:
+    variance, centre = float(device.variance), round(value * device.levels)
+    return lambda reports: np.exp(-0.5 * (reports[:, 0] - centre) ** 2 / variance)
+
+
+def _gaussian_vector(device: GaussianVectorDevice, value: Array) -> Likelihood:
+    offset = np.asarray(value) - 0.5
+    centre = 0.5 + offset * min(1.0, device.radius / max(float(np.linalg.norm(offset)), 1e-300))
+    decoder = Decoder(device)
+
+    def density(reports: Reports) -> Array:
+        distance = (decoder.decode(reports) - centre) / device.deviation
+        # with the factor exp(|report - middle|^2 / 2), so that nothing is too small
+        middle = (decoder.decode(reports) - 0.5) / device.deviation
+        return np.asarray(np.exp(0.5 * (middle**2 - distance**2).sum(axis=1)))
+
+    return density
+
+
+def _coordinate(device: CoordinateDevice, value: Array) -> Likelihood:
+    inner = [likelihood(device.inner, float(each)) for each in value]
+    return _chosen(inner, first=0)
+
+
+_BUILDERS: dict[type[Device], Callable[..., Likelihood]] = {
+    ResponseDevice: _response,
+    ChannelDevice: _channel,
+    UnaryDevice: _unary,
+    SubsetDevice: _subset,
+    HashingDevice: _hashing,
+    HadamardDevice: _hadamard,
+    PrefixDevice: _prefix,
+    OneBitDevice: _one_bit,
+    PiecewiseDevice: _piecewise,
+    LaplaceDevice: _laplace,
+    GaussianDevice: _gaussian,
+    GaussianVectorDevice: _gaussian_vector,
+    CoordinateDevice: _coordinate,
+}
+
+
+def telling_values(device: Device) -> tuple[Any, Any, Any]:
+    """The victim's two values, and what all others hold: a data set that leaks much."""
+    if isinstance(device, CoordinateDevice | GaussianVectorDevice):
+        inner = device.inner if isinstance(device, CoordinateDevice) else device
+        numbers = _numbers(inner)
+        return tuple(np.full(device.dimensions, number) for number in numbers)  # type: ignore[return-value]
+    if isinstance(device, PrefixDevice):
+        rest = device.bits - device.step
+        return 0, 1 << rest, min(2, (1 << device.step) - 1) << rest
+    k = device.inputs if isinstance(device, ChannelDevice) else getattr(device, "k", None)
+    if k is None:
+        return _numbers(device)
+    return 0, 1, 2 if k > 2 else 1
+
+
+def _numbers(device: Device) -> tuple[float, float, float]:
+    return 0.0, 1.0, 0.5 if isinstance(device, PiecewiseDevice) else 0.0
+
+
+def missing(device: Device, value: Any) -> bool:
+    """Whether some report is impossible under the value."""
+    return isinstance(device, ChannelDevice) and not np.all(device.randomizer.matrix[value])

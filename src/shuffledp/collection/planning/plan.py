@@ -1,0 +1,142 @@
+"""Which randomizer is best for a task at a given central guarantee."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp.accounting.curves.gdp import gaussian_delta
+from shuffledp.collection.devices import Device, device
+from shuffledp.collection.planning.target import Builder, Target
+from shuffledp.collection.planning.tasks import Task
+from shuffledp.errors import ParameterError
+from shuffledp.labels import Value
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to do the task, and the error to expect of each round's estimate."""
+
+    name: str
+    trust: str
+    """Whom users must trust: a shuffler, nobody, or a curator who sees their values."""
+    eps0: float | None
+    """None where there is no pure local budget."""
+    error: float
+    achieved: Value | None = None
+    """delta at the target epsilon, all rounds together."""
+    device: Device | None = None
+    strength: float = 0.0
+    """Which of the task's randomizers of this name it is."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "name": self.name,
+            "trust": self.trust,
+            "eps0": self.eps0,
+            "randomizer": None if self.device is None else str(self.device.randomizer),
+            "error": self.error,
+            "delta": None if self.achieved is None else self.achieved.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All choices, the smallest error first; those that trust a shuffler, then the others."""
+
+    task: Task
+    target: Target
+    choices: tuple[Choice, ...]
+    baselines: tuple[Choice, ...]
+
+    @property
+    def best(self) -> Choice:
+        """The randomizer to use."""
+        return self.choices[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "task": self.task.name,
+            "error_of": self.task.error,
+            "epsilon": self.target.epsilon,
+            "delta": self.target.delta,
+            "n": self.target.n,
+            "rounds": self.target.rounds,
+            "choices": [choice.to_dict() for choice in self.choices],
+            "baselines": [choice.to_dict() for choice in self.baselines],
+        }
+
+
+def plan(
+    task: Task,
+    target: Target,
+    progress: Callable[[Iterable[str]], Iterable[str]] = iter,
+) -> Plan:
+    """Rank the randomizers of a task by expected error, each at the largest budget allowed."""
+    builders = {
+        name: build
+        for name, build in task.randomizers().items()
+        if target.rounds == 1 or _pure(build)  # without a pure budget composing takes too long
+    }
+    found = [_shuffled(task, target, name) for name in progress(builders)]
+    choices = [choice for choice in found if choice is not None]
+    local = [_local(task, target, name) for name in builders if _pure(builders[name])]
+    baselines = [min(local, key=_error), _central(task, target)]
+    return Plan(task, target, tuple(sorted(choices, key=_error)), tuple(baselines))
+
+
+def _error(choice: Choice) -> float:
+    return choice.error
+
+
+def _pure(build: Builder) -> bool:
+    return math.isfinite(build(1.0).eps0)
+
+
+def _shuffled(task: Task, target: Target, name: str) -> Choice | None:
+    """None where more or less noise would be needed than a device can add."""
+    build = task.randomizers()[name]
+    try:
+        strength, found = target.largest(build)
+    except ParameterError:
+        if _pure(build):
+            raise
+        return None
+    eps0 = found.randomizer.eps0
+    return Choice(
+        name,
+        "shuffler",
+        eps0 if math.isfinite(eps0) else None,
+        math.sqrt(task.variance(found, target.n)),
+        target.achieved(found.randomizer),
+        found,
+        strength,
+    )
+
+
+def _local(task: Task, target: Target, name: str) -> Choice:
+    """No shuffler: the local budget is all there is."""
+    found = device(task.randomizers()[name](target.unshuffled()))
+    eps0 = found.randomizer.eps0
+    error = math.sqrt(task.variance(found, target.n)) if math.isfinite(eps0) else math.inf
+    return Choice(name, "nobody", eps0, error)
+
+
+def _central(task: Task, target: Target) -> Choice:
+    """A curator who sees all values and adds Laplace or normal noise, composed over the rounds."""
+    l1, l2 = task.sensitivities()
+    laplace = math.sqrt(2.0) * l1 * target.rounds / (target.epsilon * target.n)
+    low, high = 0.0, 1e6
+    while high - low > 1e-9 * high:
+        middle = 0.5 * (low + high)
+        fits = gaussian_delta(middle, target.epsilon) <= target.delta
+        low, high = (middle, high) if fits else (low, middle)
+    normal = math.inf
+    if low > 0.0:
+        normal = l2 * math.sqrt(target.rounds) / (low * target.n)
+    kind = "Laplace noise" if laplace <= normal else "normal noise"
+    return Choice(kind, "curator", None, min(laplace, normal))

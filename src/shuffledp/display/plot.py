@@ -1,0 +1,248 @@
+"""Pictures of answers. Needs the extra 'plot'."""
+
+from __future__ import annotations
+
+import io
+import math
+import textwrap
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shuffledp.accounting.protocols import Shuffled
+from shuffledp.accounting.protocols.shuffled import QUESTIONS
+from shuffledp.accounting.randomizers import LDP
+from shuffledp.display.text import NAMES
+from shuffledp.errors import ConversionError, MissingExtraError, RegimeError
+from shuffledp.files import check_picture, write_whole
+from shuffledp.labels import Interval, Value, in_full
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOURS = {
+    "PROVEN": "#1a7f4b",
+    "FIXED_PAIR": "#1f6fb4",
+    "ASYMPTOTIC": "#7a4fb0",
+    "HEURISTIC": "#c98a00",
+    "REFUTED": "#c22f2f",
+}
+
+
+_TITLE, _LEGEND = 68, 84
+"""Characters in a line of a title, of a legend."""
+_DEEPEST, _TINY = 1e-12, 1e-300
+"""How far down a delta is drawn unless asked for; stands for 0 on a log axis."""
+_AXES = {"epsilon": "epsilon", "order": "order", "alpha": "type I error"}
+
+
+def new_figure(
+    columns: int = 1, width: float = 6.4, height: float = 4.4, rows: int = 1
+) -> tuple[Figure, Any]:
+    """A figure that never touches a screen, and its axes."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("plot", "Drawing a picture") from error
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns)
+
+
+def panels(drawings: dict[str, Callable[[Any], None]], title: str, columns: int = 4) -> Figure:
+    """Small drawings side by side under their names; one legend for all."""
+    figure, grid = new_figure(columns, 3.2, 3.0, -(-len(drawings) // columns))
+    for axes, (name, draw) in zip(grid.flat, drawings.items(), strict=True):
+        draw(axes)
+        axes.grid(alpha=0.3)
+        axes.set_axisbelow(True)
+        axes.set_title(name, fontsize=9)
+    handles, labels = grid.flat[0].get_legend_handles_labels()
+    figure.suptitle(title, fontsize=10)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    return figure
+
+
+def dress(axes: Any, title: str = "") -> None:
+    """Title, grid, and the legend below the axes, where it covers nothing. Comes last."""
+    axes.grid(alpha=0.3)
+    axes.set_axisbelow(True)
+    if title:
+        axes.set_title(textwrap.fill(title, _TITLE), fontsize=10)
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        legend_below(axes, handles, labels)
+
+
+def legend_below(axes: Any, handles: list[Any], labels: list[str]) -> None:
+    """Under the label of the x axis, in as many columns as fit."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = axes.figure
+    figure.draw_without_rendering()
+    below = axes.xaxis.get_tightbbox()
+    gap = (axes.bbox.y0 - below.y0) / figure.dpi if below is not None else 0.0
+    lower = ScaledTranslation(0.0, -gap - 0.04, figure.dpi_scale_trans)
+    axes.legend(
+        handles,
+        labels,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=axes.transAxes + lower,
+        ncols=max(1, min(len(labels), _LEGEND // (6 + max(map(len, labels))))),
+        fontsize=8,
+        frameon=False,
+    )
+
+
+def rendered(figure: Figure, ending: str) -> bytes:
+    """The picture as the content of a file with that ending."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=150, format=ending.lstrip(".").lower())
+    return buffer.getvalue()
+
+
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Write the picture whole or not at all."""
+    target = check_picture(path)
+    write_whole("plot", target, rendered(figure, target.suffix))
+
+
+def save_account(
+    protocol: Shuffled, given: str, at: float, interval: Interval, path: str | Path
+) -> None:
+    """The curve the question is about, and the bounds compared at the point asked."""
+    figure, (left, right) = new_figure(2)
+    question = "alpha" if given == "alpha" else "order" if given == "order" else "epsilon"
+    grid = _abscissas(protocol, given, at, interval)
+    _draw_band(left, question, grid, *protocol.band(**{question: grid}))
+    ends = [interval.lower, interval.upper]
+    if interval.quantity == "epsilon":
+        left.plot(ends, [at, at], "k|-", label="the question asked")
+    else:
+        left.plot([at, at], ends, "k_-", label="the question asked")
+    if question == "epsilon":
+        lowest = min(
+            _DEEPEST, *(x / 30.0 for x in (ends if given == "epsilon" else [at]) if x > 0.0)
+        )
+        left.set_ylim(max(lowest, _TINY), 1.5)
+    dress(left, f"{NAMES[QUESTIONS[question]]} over {_AXES[question]}")
+    _draw_bounds(right, protocol.bounds(**{given: at}), interval.quantity)
+    figure.suptitle(
+        f"{protocol}: {NAMES[interval.quantity]} at {given} = {in_full(at)}", fontsize=11
+    )
+    save_figure(figure, path)
+
+
+def _abscissas(protocol: Shuffled, given: str, at: float, interval: Interval) -> list[float]:
+    """Where to draw the curve, so that the question asked is well inside."""
+    if given == "alpha":
+        return sorted({at, *(k / 50.0 for k in range(51))})
+    if given == "order":
+        least = math.log(min(2.0, 1.0 + 0.5 * (at - 1.0)))
+        most = math.log(max(4.0 * at, 16.0))
+        return sorted({at, *(math.exp(least + (most - least) * k / 12.0) for k in range(13))})
+    end = 1.4 * (at if given == "epsilon" else interval.upper)
+    deepest = min(_DEEPEST, at / 100.0) if given == "delta" else _DEEPEST
+    with suppress(RegimeError, ConversionError):
+        end = max(end, protocol.band(delta=[deepest])[1][0])
+    end = end if 0.0 < end < math.inf else 1.0
+    return [end * k / 40.0 for k in range(41)]
+
+
+def _draw_band(
+    axes: Any, question: str, grid: list[float], lower: list[float], upper: list[float]
+) -> None:
+    """Guaranteed and leaked, and the truth between them."""
+    deltas, loss = question == "epsilon", question != "alpha"
+    if deltas:
+        lower, upper = ([max(x, _TINY) for x in ends] for ends in (lower, upper))
+    guaranteed, leaked = (upper, lower) if loss else (lower, upper)
+    axes.fill_between(grid, lower, upper, color="#1a7f4b", alpha=0.25, label="the truth lies here")
+    axes.plot(grid, guaranteed, color=COLOURS["PROVEN"], label="guaranteed (PROVEN)")
+    axes.plot(grid, leaked, color=COLOURS["FIXED_PAIR"], ls="--", label="leaked by a data set")
+    if not loss:
+        axes.plot([0.0, 1.0], [1.0, 0.0], "k:", lw=1.0, label="perfect privacy")
+    axes.set(xlabel=_AXES[question], ylabel=NAMES[QUESTIONS[question]])
+    if loss:
+        axes.set_yscale("log")
+    if question == "order":
+        axes.set_xscale("log")
+
+
+def _draw_bounds(axes: Any, values: list[Value], quantity: str) -> None:
+    """One horizontal bar per bound, coloured by status."""
+    from matplotlib.patches import Patch
+
+    names = [value.theorem for value in values]
+    lengths = [value.value for value in values]
+    positive = [length for length in lengths if 0.0 < length < math.inf]
+    axes.barh(names, lengths, color=[COLOURS[value.status.value] for value in values])
+    if quantity != "tradeoff" and positive and max(positive) > 20.0 * min(positive):
+        axes.set_xscale("log")
+        axes.set_xlim(10 ** math.floor(math.log10(min(positive)) - 0.2), None)
+    axes.tick_params(axis="y", labelsize=7)
+    axes.set_xlabel(NAMES[quantity])
+    axes.invert_yaxis()
+    dress(axes, "bounds compared")
+    shown = sorted({value.status.value for value in values})
+    legend_below(axes, [Patch(color=COLOURS[status]) for status in shown], shown)
+
+
+def save_comparison(
+    protocol: Shuffled,
+    values: list[Value],
+    quantity: str,
+    question: dict[str, float],
+    path: str | Path,
+) -> None:
+    """All bounds of one question as bars; for epsilon and delta also over n and over eps0."""
+    sweeps = quantity in {"epsilon", "delta"}
+    varied = _other_budgets(protocol) if sweeps else []
+    figure, axes = new_figure(1 + sweeps + bool(varied))
+    panels = list(axes) if sweeps else [axes]
+    _draw_bounds(panels[0], values, quantity)
+    if sweeps:
+        crowds = [max(10, round(protocol.n * 10**power)) for power in (-1.0, -0.5, 0.0, 0.5, 1.0)]
+        crowds = [min(n + protocol.colluders, 10**12) for n in crowds]
+        over_n = [replace(protocol, n=n, minimum_batch=None) for n in crowds]
+        panels[1].set_xscale("log")
+        _draw_sweep(panels[1], [float(p.n) for p in over_n], over_n, question, "number of users")
+    if varied:
+        budgets = [p.randomizer.eps0 for p in varied]
+        _draw_sweep(panels[2], budgets, varied, question, "eps0")
+    figure.suptitle(str(protocol), fontsize=10)
+    save_figure(figure, path)
+
+
+def _other_budgets(protocol: Shuffled) -> list[Shuffled]:
+    """The protocol with other local budgets, where the randomizer has one to set."""
+    randomizer = protocol.randomizer
+    if not any(f.name == "eps0" and f.init for f in fields(randomizer)):  # type: ignore[arg-type]
+        return []
+    factors = (0.5, 0.75, 1.0, 1.25, 1.5)
+    return [
+        replace(protocol, randomizer=replace(randomizer, eps0=factor * randomizer.eps0))  # type: ignore[type-var]
+        for factor in factors
+    ]
+
+
+def _draw_sweep(
+    axes: Any, at: list[float], protocols: list[Shuffled], question: dict[str, float], label: str
+) -> None:
+    """The interval of this randomizer and the generic guarantee."""
+    answers = [p.ask(**question) for p in protocols]
+    axes.fill_between(
+        at, [a.lower for a in answers], [a.upper for a in answers], color="#1a7f4b", alpha=0.25
+    )
+    axes.plot(at, [a.upper for a in answers], "o-", color=COLOURS["PROVEN"], label="guaranteed")
+    axes.plot(at, [a.lower for a in answers], "o--", color=COLOURS["FIXED_PAIR"], label="leaked")
+    report = protocols[0].randomizer
+    if report.layer == 0 and not isinstance(report, LDP) and math.isfinite(report.eps0):
+        generic = [p.bound("stronger-clones", **question).value for p in protocols]
+        axes.plot(at, generic, ":", color="black", label="generic bound for the same eps0")
+    axes.set(xlabel=label, ylabel=NAMES[answers[0].quantity], yscale="log")
+    dress(axes, f"{NAMES[answers[0].quantity]} over {label}")

@@ -1,0 +1,236 @@
+"""Tables on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from rich.text import Text
+
+from shuffledp.accounting.bounds import Theorem
+from shuffledp.accounting.protocols import Shuffled
+from shuffledp.accounting.randomizers import LDP, CheckIn, Repeated, Subsampled
+from shuffledp.labels import Direction, Interval, Status, Value, in_full, outward
+
+T = TypeVar("T")
+
+_COLOURS = {
+    "PROVEN": "green",
+    "FIXED_PAIR": "cyan",
+    "ASYMPTOTIC": "magenta",
+    "HEURISTIC": "yellow",
+    "REFUTED": "red",
+}
+
+LOSS = "privacy loss"
+"""Heading of a direction: UPPER means no more is lost, also where the number bounds f from below."""
+
+NAMES = {
+    "epsilon": "epsilon",
+    "delta": "delta",
+    "renyi": "Rényi divergence",
+    "tradeoff": "type II error",
+}
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Results go to stdout; a file or pipe gets plain text wide enough not to wrap.
+
+    Words are shown as they are: names of values, columns and cohorts may look like markup.
+    """
+    wide = not (stderr or sys.stdout.isatty())
+    return Console(
+        stderr=stderr,
+        width=160 if wide else None,
+        no_color=True if wide else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+
+
+def _status(status: Status) -> Text:
+    return Text(status.value, style=_COLOURS[status.value])
+
+
+def print_heading(protocol: object, public: str) -> None:
+    """What was asked about, and what neighbouring data sets are."""
+    said = (f"{protocol}", "bold"), f"  (one user's value replaced; {public})"
+    console().print(Text.assemble(*said))
+
+
+def print_account(
+    protocol: Shuffled, given: str, at: float, interval: Interval, seconds: float
+) -> None:
+    """The interval, its two ends and what they mean."""
+    out = console()
+    name = NAMES[interval.quantity]
+    print_heading(protocol, "n public")
+    table = Table(title=f"{name} at {given} = {in_full(at)}", title_justify="left")
+    for column in ("", "value", "status", "theorem", "meaning"):
+        table.add_column(column, justify="right" if column == "value" else "left")
+    guarantee = interval.guarantee
+    other = interval.upper_end if guarantee is interval.lower_end else interval.lower_end
+    table.add_row(
+        "guaranteed",
+        outward(guarantee.value, up=interval.quantity != "tradeoff"),
+        _status(guarantee.status),
+        guarantee.theorem,
+        _meaning(protocol, guarantee),
+    )
+    table.add_row(
+        "leaked",
+        outward(other.value, up=interval.quantity == "tradeoff"),
+        _status(other.status),
+        other.theorem,
+        "a concrete data set leaks this much",
+    )
+    out.print(table)
+    out.print(f"{_apart(interval)}; computed in {seconds * 1e3:.0f} ms")
+
+
+def _apart(interval: Interval) -> str:
+    """How far the two ends are apart: in percent while that tells something."""
+    if interval.gap < 0.5:
+        return f"the two ends differ by {100.0 * interval.gap:.2g} %"
+    if interval.lower <= 0.0:
+        return "one end is 0"
+    ratio = interval.upper / interval.lower
+    if ratio < 1e7:
+        shown = f"{ratio:.2g}" if ratio < 10.0 else f"{float(f'{ratio:.2g}'):,.0f}"
+    else:
+        shown = f"{ratio:.0e}"
+    if interval.quantity == "tradeoff":
+        return f"the leaking data set allows {shown} times the guaranteed type II error"
+    return f"the guarantee is {shown} times the leak"
+
+
+def _meaning(protocol: Shuffled, guarantee: Value) -> str:
+    if guarantee.status is not Status.PROVEN:
+        return guarantee.note
+    if isinstance(protocol.randomizer, LDP):
+        return "holds for every data set and every such randomizer"
+    return "holds for every data set"
+
+
+def print_comparison(
+    protocol: Shuffled, quantity: str, values: list[Value], silent: Mapping[str, str]
+) -> None:
+    """Every bound as a row."""
+    out = console()
+    table = Table(title=f"{NAMES[quantity]}: {protocol}", title_justify="left")
+    for column in ("theorem", "value", "status", LOSS, "note"):
+        table.add_column(column, justify="right" if column == "value" else "left")
+    for value in values:
+        up = (value.direction is Direction.LOWER) == (quantity == "tradeoff")
+        shown = outward(value.value, up)
+        table.add_row(
+            value.theorem, shown, _status(value.status), value.direction.value, value.note
+        )
+    out.print(table)
+    if silent:
+        _print_silent(protocol, silent)
+
+
+def _print_silent(protocol: Shuffled, silent: Mapping[str, str]) -> None:
+    """The reasons of those that speak of such randomizers, and a count of the others."""
+    kinds, inner = ["eps0 = inf", str(protocol.randomizer)], protocol.randomizer
+    while isinstance(inner, Repeated | Subsampled | CheckIn):
+        inner = inner.randomizer
+        kinds.append(str(inner))
+    out = console(stderr=True)
+    others = 0
+    for theorem, reason in silent.items():
+        if reason.endswith(tuple(f"Got {kind}." for kind in kinds)):
+            others += 1
+        else:
+            out.print(f"silent here: {theorem}. {reason}", style="dim")
+    if others:
+        out.print(f"{others} theorems speak of other randomizers or settings", style="dim")
+
+
+def print_theorems(theorems: list[Theorem]) -> None:
+    """The registry, one row each."""
+    table = Table()
+    for column in ("id", "status", "direction", "statement", "validity"):
+        table.add_column(column)
+    for theorem in theorems:
+        table.add_row(
+            theorem.id,
+            _status(theorem.status),
+            theorem.direction.value,
+            theorem.statement,
+            theorem.validity,
+        )
+    console().print(table)
+
+
+def print_theorem(theorem: Theorem) -> None:
+    """One theorem in full."""
+    out = console()
+    for label, text in (
+        ("theorem", theorem.id),
+        ("status", f"{theorem.status.value}, {theorem.direction.value}"),
+        ("statement", theorem.statement),
+        ("validity", theorem.validity),
+        ("citation", theorem.citation),
+        ("proof", f"docs/{theorem.proof}" if theorem.proof else ""),
+        ("note", theorem.note),
+    ):
+        if text:
+            out.print(f"{label:>10}  {text}")
+    if theorem.refutation is not None:
+        case = theorem.refutation
+        settings = ", ".join(f"{name} = {value:g}" for name, value in case.parameters.items())
+        heading = "refuted by" if theorem.status is Status.REFUTED else "too small"
+        out.print(f"{heading:>10}  {case.dataset}")
+        out.print(
+            f"{'':>10}  {settings}: claimed {case.claimed:g}, leaked {case.leaked:g}",
+        )
+
+
+def print_rows(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    remarks: Iterable[str] = (),
+) -> None:
+    """A table, then remarks."""
+    out = console()
+    table = Table(title=printable(title), title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold")  # a number cut short is another number
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    out.print(table)
+    for remark in remarks:  # in one line, to be found by other programs
+        out.print(printable(remark), soft_wrap=True)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else printable(str(value))
+
+
+def printable(text: str) -> str:
+    """With what a terminal would act upon, or break a table at, written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def progress(items: Iterable[str], description: str) -> Iterator[str]:
+    """A progress bar over a list, as ``tracked``."""
+    listed = list(items)
+    yield from tracked(listed, description, len(listed))
+
+
+def tracked(items: Iterable[T], description: str, total: int) -> Iterator[T]:
+    """A progress bar on stderr, silent when that is not a terminal."""
+    bar = console(stderr=True)
+    yield from track(
+        items, description, total, console=bar, transient=True, disable=not bar.is_terminal
+    )

@@ -1,0 +1,98 @@
+"""shuffledp account: the guarantee of one deployment."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from shuffledp.accounting.protocols.gaussian import pair_values
+from shuffledp.accounting.protocols.named import protocol, question, settings
+from shuffledp.accounting.protocols.shuffled import QUESTIONS
+from shuffledp.interfaces.cli.budgets import account_budgets, budget_options, taken
+from shuffledp.interfaces.cli.options import (
+    json_option,
+    plot_option,
+    print_json,
+    protocol_options,
+    question_options,
+)
+from shuffledp.labels import Direction, Value, outward
+
+
+def _shown(answer: Value, quantity: str) -> str:
+    """Rounded to where it stays a bound."""
+    return outward(
+        answer.value, up=(answer.direction is not Direction.LOWER) != (quantity == "tradeoff")
+    )
+
+
+@click.command()
+@protocol_options
+@budget_options
+@question_options
+@click.option("--theorem", help="Ask one theorem by id instead of the best proven interval.")
+@json_option
+@plot_option
+def account(
+    delta: float | None,
+    epsilon: float | None,
+    order: float | None,
+    alpha: float | None,
+    theorem: str | None,
+    as_json: bool,
+    plot: str | None,
+    **mechanism: Any,
+) -> None:
+    """What does shuffling guarantee? A proven bound and what a concrete data set leaks."""
+    asked = question(delta=delta, epsilon=epsilon, order=order, alpha=alpha)
+    chosen = taken(mechanism)
+    if chosen["budgets"] is not None:
+        account_budgets(chosen, asked, as_json, plot, theorem=theorem, **mechanism)
+        return
+    deployment = protocol(**mechanism)
+    (given, value), quantity = next(iter(asked.items())), QUESTIONS[next(iter(asked))]
+    context = {**settings(deployment), given: value}
+    start = time.perf_counter()
+    if theorem is not None:
+        answer = deployment.bound(theorem, **asked)
+        seconds = time.perf_counter() - start
+        data = {**answer.to_dict(), **context, "seconds": seconds}
+        if as_json:
+            print_json(data)
+            return
+        click.echo(
+            f"{quantity} {_shown(answer, quantity)}: {answer.status.value} by {theorem}"
+            f" ({answer.direction.value} for the privacy loss)"
+        )
+        if answer.note:
+            click.echo(f"note: {answer.note}")
+        return
+    interval = deployment.ask(**asked)
+    pair = pair_values(deployment, **asked)
+    seconds = time.perf_counter() - start
+    if plot is not None:
+        from shuffledp.display.plot import save_account
+
+        save_account(deployment, given, value, interval, plot)
+    if as_json:
+        print_json(
+            {
+                quantity: interval.to_dict(),
+                "status": interval.status.value,
+                "direction": interval.guarantee.direction.value,
+                "theorem": interval.theorem,
+                **pair,
+                **context,
+                "seconds": seconds,
+            }
+        )
+        return
+    from shuffledp.display.text import print_account
+
+    print_account(deployment, given, value, interval, seconds)
+    if pair:
+        from shuffledp.display.gaussian import print_pair
+
+        print_pair(pair, quantity)

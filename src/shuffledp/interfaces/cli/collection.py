@@ -1,0 +1,395 @@
+"""Options shared by the commands that handle users' data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shuffledp import checks
+from shuffledp.errors import ParameterError
+from shuffledp.files import check_apart
+from shuffledp.interfaces.cli.options import Count, F
+from shuffledp.interfaces.cli.paths import BOOK, READ
+
+if TYPE_CHECKING:
+    from shuffledp.collection.analysis import Estimate
+    from shuffledp.collection.devices import Stream
+    from shuffledp.collection.pipeline import Job
+    from shuffledp.collection.pipeline.steps import Booking
+    from shuffledp.ledger.entries import Spendable
+
+_CATEGORIES = (
+    click.option(
+        "--categories",
+        type=READ,
+        help="Public values, separated by commas, or a text file of one per line (histogram).",
+    ),
+    click.option(
+        "--categories-from-data",
+        "from_data",
+        is_flag=True,
+        help="Publish the list of values found in the table: no guarantee covers it.",
+    ),
+    click.option("--other", default="", help="Category of all values that are not listed."),
+)
+_QUESTION = (
+    click.argument("data", type=READ),
+    click.option("--column", "columns", multiple=True, required=True, help="Column to ask about."),
+    click.option(
+        "--task",
+        type=click.Choice(["histogram", "heavy-hitters", "quantiles", "mean", "vector"]),
+        required=True,
+        help="What to estimate.",
+    ),
+    click.option("--epsilon", type=float, required=True, help="Central guarantee."),
+    click.option("--delta", type=float, required=True, help="Central guarantee."),
+    click.option(
+        "--mechanism", default="best", show_default=True, help="Randomizer; best: the planner's."
+    ),
+    *_CATEGORIES,
+    click.option("--low", type=float, help="Least value of the declared range."),
+    click.option("--high", type=float, help="Largest value of the declared range."),
+    click.option("--bins", type=int, default=64, show_default=True, help="Cells (quantiles)."),
+    click.option(
+        "--norm",
+        type=float,
+        help="Clip vectors to this distance from the middle of the range (gaussian-vector).",
+    ),
+    click.option(
+        "--letters",
+        type=int,
+        default=4,
+        show_default=True,
+        help="Bytes of a word that count, at most 7 (heavy-hitters).",
+    ),
+    click.option(
+        "--most", type=int, default=20, show_default=True, help="Words to find (heavy-hitters)."
+    ),
+    click.option("--n", type=Count(), help="Users in all (default: the rows of the table)."),
+    click.option(
+        "--minimum",
+        type=Count(),
+        help="Fewest reports to release, which the guarantee is for (default: n).",
+    ),
+    click.option(
+        "--on-bad-rows",
+        "bad_rows",
+        type=click.Choice(["refuse", "drop"]),
+        default="refuse",
+        show_default=True,
+        help="Rows without a value, or with one that is not declared.",
+    ),
+)
+simulation_option = click.option(
+    "--simulation",
+    type=int,
+    metavar="SEED",
+    help="Reproducible randomness for experiments. Protects nobody; outputs say so.",
+)
+_RECEIPT = "shuffledp.receipt"
+_LABEL = 200
+"""Letters of a label in a ledger."""
+memory_option = click.option(
+    "--memory",
+    type=click.IntRange(min=1),
+    default=256,
+    show_default=True,
+    help="MiB for rows and reports, beside some 150 for the program itself.",
+)
+
+
+def ledger_options(command: F) -> F:
+    """--ledger, --cohort."""
+    for option in (
+        click.option("--cohort", help="Whose budget pays (with --ledger)."),
+        click.option(
+            "--ledger",
+            type=BOOK,
+            envvar="SHUFFLEDP_LEDGER",
+            help="Record the spend in this book, an SQLite file or postgresql:// URL, before release.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def booking(
+    ledger: str | None, cohort: str | None, *, simulated: bool
+) -> Callable[[Spendable, str, str, frozenset[str]], None]:
+    """Records what a release with this label costs, before it is made: what of it is not covered, and
+    which reports it has."""
+
+    def book(what: Spendable, label: str, uncovered: str, reports: frozenset[str]) -> None:
+        if ledger is None or cohort is None:  # both or neither, see below
+            return
+        from shuffledp.ledger import Ledger
+
+        receipt = Ledger.open(ledger).spend(
+            cohort, what, label=_short(label), reports=reports, uncovered=uncovered
+        )
+        click.get_current_context().meta[_RECEIPT] = receipt
+        number = f"ledger: {cohort} #{receipt.number}"
+        if receipt.repeated:
+            click.echo(f"{number}, the same release again: nothing more is lost", err=True)
+        else:
+            lost = receipt.rule.shown(receipt.lost)
+            click.echo(f"{number}, lost in all: {lost} ({receipt.claim})", err=True)
+
+    check_payer(ledger, cohort, simulated=simulated)
+    return book
+
+
+def recorded() -> dict[str, Any] | None:
+    """The receipt of what this command spent, for JSON; none if no ledger was asked."""
+    receipt = click.get_current_context().meta.get(_RECEIPT)
+    return None if receipt is None else {**receipt.to_dict(), "repeated": receipt.repeated}
+
+
+def _short(label: str) -> str:
+    """As a ledger takes it: columns may be many, and have any names."""
+    label = "".join(letter if letter.isprintable() else "?" for letter in label)
+    return label if len(label) <= _LABEL else f"{label[: _LABEL - 3]}..."
+
+
+def check_payer(ledger: str | None, cohort: str | None, *, simulated: bool) -> None:
+    """A ledger and a cohort are of no use without each other; a simulation has nothing to pay."""
+    if cohort is not None and ledger is None:
+        raise ParameterError("ledger", "given with --cohort", None)
+    if ledger is not None and cohort is None:
+        raise ParameterError("cohort", "given with --ledger", None)
+    if ledger is not None and simulated:
+        raise ParameterError(
+            "ledger",
+            "left out for what is simulated: a simulation protects nobody and spends nothing",
+            ledger,
+        )
+
+
+def job_booking(ledger: str | None, cohort: str | None, *, simulated: bool) -> Booking:
+    """The same for a job."""
+    book = booking(ledger, cohort, simulated=simulated)
+
+    def spend(job: Job, reports: frozenset[str]) -> None:
+        from shuffledp.accounting.protocols import Shuffled
+
+        check_payer(ledger, cohort, simulated=job.simulated)  # its devices may have been
+        protocol = Shuffled(job.device.randomizer, job.n)
+        about = f"{job.task} of {', '.join(job.columns)}"
+        book(protocol, about, "; ".join(job.not_covered), reports)
+
+    return spend
+
+
+def question_about_data(command: F) -> F:
+    """DATA, --column, --task, the guarantee, and how values are declared."""
+    for option in reversed(_QUESTION):
+        command = option(command)
+    return command
+
+
+def category_options(command: F) -> F:
+    """--categories, and what takes their place."""
+    for option in reversed(_CATEGORIES):
+        command = option(command)
+    return command
+
+
+def stream(seed: int | None) -> Stream:
+    """Cryptographic, unless a simulation was asked for by name."""
+    from shuffledp.collection.devices import SIMULATED, secure, simulation
+
+    if seed is None:
+        return secure()
+    click.echo(f"warning: {SIMULATED}", err=True)
+    return simulation(seed)
+
+
+@contextmanager
+def bar(description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A progress bar on stderr, silent when that is not a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    shown = Console(stderr=True)
+    parts = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*parts, console=shown, transient=True, disable=not shown.is_terminal) as progress:
+        task = progress.add_task(description, total=total)
+        yield lambda rows: progress.advance(task, rows)
+
+
+def job(
+    data: str,
+    columns: tuple[str, ...],
+    task: str,
+    epsilon: float,
+    delta: float,
+    mechanism: str,
+    categories: str | None,
+    from_data: bool,
+    other: str,
+    low: float | None,
+    high: float | None,
+    bins: int,
+    norm: float | None,
+    letters: int,
+    most: int,
+    n: int | None,
+    minimum: int | None,
+    bad_rows: str,
+    **parts: Any,
+) -> Job:
+    """The collection the options describe, calibrated."""
+    from shuffledp.collection.pipeline import Job, survey
+    from shuffledp.display.text import progress
+
+    options: dict[str, Any] = {"bad_rows": bad_rows, **parts}
+    known: tuple[str, ...] = ()
+    if task == "histogram":
+        known = listed(data, categories, from_data, other)
+    elif categories is not None or from_data or other:
+        raise ParameterError("categories", f"left out for task {task!r}", categories)
+    if task in ("histogram", "heavy-hitters"):
+        if low is not None or high is not None:
+            raise ParameterError("low", f"left out for task {task!r}", low)
+        options |= {"letters": letters, "most": most}
+    else:
+        if low is None or high is None:
+            raise ParameterError("low", f"given, with high, for task {task!r}", low)
+        options |= {"low": low, "high": high, "bins": bins, "norm": norm}
+    if bad_rows == "drop" and minimum is None:
+        raise ParameterError(
+            "minimum",
+            "given with --on-bad-rows drop: how many good rows there are is no secret,"
+            " but must not decide what is accounted for",
+            None,
+        )
+    if n is None or from_data:
+        with bar("looking") as advance:
+            rows, seen = survey(
+                data, columns, values=from_data, drop=bad_rows == "drop", advance=advance
+            )
+        n = rows if n is None else n
+        if from_data:
+            known = published(seen)
+    if task == "histogram":
+        options |= {"categories": known, "other": other, "values_from_data": from_data}
+    users = checks.count("n", n)
+    asked = Job(
+        task,
+        columns,
+        users if minimum is None else checks.count("minimum", minimum),
+        epsilon,
+        delta,
+        mechanism,
+        users=users,
+        **options,
+    )
+    return asked.calibrated(lambda names: progress(names, "calibrating"))
+
+
+def declared(
+    data: str, column: str, categories: str | None, from_data: bool, other: str
+) -> tuple[str, ...]:
+    """The public values, or those found, if that was asked for."""
+    from shuffledp.collection.pipeline import survey
+
+    known = listed(data, categories, from_data, other)
+    if not from_data:
+        return known
+    with bar("looking") as advance:
+        return published(survey(data, [column], values=True, advance=advance)[1])
+
+
+def published(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Says what is done with values that were found."""
+    if len(values) < 2:
+        raise ParameterError("from_data", "left out unless there are several values", len(values))
+    click.echo(
+        f"warning: the list of the {len(values):,} values found is published as it is, also values"
+        " that one user alone holds; no guarantee covers it",
+        err=True,
+    )
+    return values
+
+
+def listed(data: str, given: str | None, from_data: bool, other: str) -> tuple[str, ...]:
+    """The declared values; none if they are to be found."""
+    if from_data:
+        if given is not None or other:
+            raise ParameterError("categories", "left out with --categories-from-data", given)
+        return ()
+    if given is None:
+        raise ParameterError(
+            "categories",
+            "given, public values that do not come from the data. Frequent values are found privately"
+            " by --task heavy-hitters; --categories-from-data publishes all that are there, which no"
+            " guarantee covers",
+            None,
+        )
+    lines = given.split(",")
+    if _is_file(given):
+        check_apart("categories", given, "DATA: its values are no public list", data)
+        try:
+            lines = Path(given).read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, ValueError) as error:
+            raise ParameterError("categories", "a readable text file in UTF-8", given) from error
+    known = tuple(line.strip() for line in lines if line.strip())
+    return known if not other or other in known else (*known, other)
+
+
+def _is_file(given: str) -> bool:
+    try:
+        return Path(given).is_file()
+    except (OSError, ValueError):  # too long for a name: a list
+        return False
+
+
+def pure_budget(job: Job) -> float | None:
+    """eps0 of each report, if there is one."""
+    eps0 = job.device.randomizer.eps0
+    return eps0 if math.isfinite(eps0) else None
+
+
+def show(
+    job: Job, found: Estimate, *, out: str | None, plot: str | None, as_json: bool, project: bool
+) -> None:
+    """Write, draw and print an answer."""
+    from shuffledp.collection.pipeline import write_estimate
+    from shuffledp.display.estimates import print_estimate, save_estimate
+    from shuffledp.interfaces.cli.options import print_json
+
+    if project:
+        if found.quantity != "frequency":
+            raise ParameterError("simplex", "left out unless frequencies are estimated", True)
+        found = found.on_simplex()
+    if out is not None:
+        write_estimate(found, out)
+    if plot is not None:
+        save_estimate(job, found, plot)
+    if as_json:
+        described = {
+            "task": job.task,
+            "columns": list(job.columns),
+            "n": job.n,
+            "mechanism": str(job.device.randomizer),
+            "eps0": pure_budget(job),
+            "delta": job.delta,
+            "shuffled": job.shuffled,
+            "simulated": job.simulated,
+            "categories_from_data": job.values_from_data,
+            "not_covered": job.not_covered,
+            "ledger": recorded(),
+        }
+        print_json(described | found.to_dict())
+    else:
+        print_estimate(job, found)

@@ -1,0 +1,333 @@
+"""shuffledp ledger: a durable book of privacy budgets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from shuffledp.accounting.protocols import Shuffled
+from shuffledp.accounting.protocols.named import protocol
+from shuffledp.errors import ParameterError
+from shuffledp.interfaces.cli.options import json_option, print_json, protocol_options
+from shuffledp.interfaces.cli.paths import BOOK, READ, WRITTEN
+from shuffledp.ledger import Guarantee, Ledger, Sum, planned, renyi
+from shuffledp.ledger.entries import Spendable, restored
+from shuffledp.ledger.rules import RuleMaker
+
+F = TypeVar("F", bound=Callable[..., Any])
+_SOUND: dict[bool | None, tuple[str, int]] = {
+    True: ("sound: every row fits its digest", 0),
+    False: ("NOT sound", 1),
+    None: ("cannot be told: there are rows without a digest", 4),
+}
+"""What ``verify`` says at the end, and with which code it ends."""
+
+
+def _store_options(command: F) -> F:
+    for option in (
+        click.option(
+            "--timeout", type=float, default=60.0, show_default=True, help="Seconds to wait."
+        ),
+        click.option(
+            "--store",
+            type=BOOK,
+            required=True,
+            envvar="SHUFFLEDP_LEDGER",
+            help="SQLite file or postgresql:// URL; or set SHUFFLEDP_LEDGER.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group()
+def ledger() -> None:
+    """A durable book of privacy budgets: record what a release costs before it happens."""
+
+
+@ledger.command()
+@click.argument("cohort")
+@click.option("--epsilon", required=True, help="Total epsilon, an exact decimal.")
+@click.option("--delta", required=True, help="Total delta, an exact decimal.")
+@click.option(
+    "--rule",
+    type=click.Choice(["sum", "renyi", "planned"]),
+    default="sum",
+    show_default=True,
+    help="How spends are charged, for good. sum: epsilons and deltas add up; renyi: divergences of one"
+    " order do (many small spends); both hold however spends are chosen. planned: --rounds of the"
+    " protocol described, or all that fit, or a --plan, composed tightly now.",
+)
+@click.option(
+    "--order", type=float, help="Rényi order (renyi; default: the best for the protocol)."
+)
+@click.option(
+    "--stated-delta", help="Part of delta for stated guarantees (renyi; default: a tenth)."
+)
+@click.option(
+    "--plan",
+    type=READ,
+    help='JSON (planned): [{"spent": {...}, "rounds": 30}, ...], as `ledger show --json` lists'
+    ' entries; one of them may have "rounds": null, as many as fit.',
+)
+@protocol_options
+@_store_options
+@json_option
+def init(
+    cohort: str,
+    epsilon: str,
+    delta: str,
+    rule: str,
+    order: float | None,
+    stated_delta: str | None,
+    plan: str | None,
+    rounds: int | None,
+    store: str,
+    timeout: float,
+    as_json: bool,
+    **described: Any,
+) -> None:
+    """Give a new COHORT its total budget and its rule; makes the store if there is none."""
+    book = Ledger.open(store, timeout)
+    chosen = _rule(rule, order, stated_delta, plan, rounds, _spendable(None, None, described))
+    balance = book.create(cohort, epsilon, delta, chosen)
+    if as_json:
+        print_json(balance.to_dict())
+        return
+    click.echo(
+        f"{cohort}: may lose epsilon = {balance.epsilon:f} at delta = {balance.delta:f}"
+        f" ({book.store.name})"
+    )
+    click.echo(f"rule: {balance.rule}")
+    click.echo(f"lost in all: {balance.rule.shown(balance.lost)}")
+    click.echo(f"digest: {balance.digest}")
+
+
+def _rule(
+    name: str,
+    order: float | None,
+    stated_delta: str | None,
+    plan: str | None,
+    rounds: int | None,
+    what: Shuffled | Guarantee | None,
+) -> RuleMaker:
+    """The rule the options describe; an option of another rule is refused."""
+    theirs: dict[str, tuple[object, tuple[str, ...]]] = {
+        "order": (order, ("renyi",)),
+        "stated_delta": (stated_delta, ("renyi",)),
+        "plan": (plan, ("planned",)),
+        "rounds": (rounds, ("planned",)),
+        "mechanism": (what, ("renyi", "planned")),
+    }
+    for option, (value, rules) in theirs.items():
+        if value is not None and name not in rules:
+            raise ParameterError(option, f"left out with --rule {name}", str(value))
+    if name == "sum":
+        return Sum
+    if name == "renyi":
+        return renyi(order, what, stated_delta)
+    if (plan is None) == (what is None):
+        got = "neither" if plan is None else "both"
+        raise ParameterError("plan", "given, or else a protocol (--n, --mechanism ...)", got)
+    return planned((what, rounds)) if what is not None else planned(*_read_plan(plan, rounds))
+
+
+def _read_plan(plan: str | None, rounds: int | None) -> list[tuple[Spendable, int | None]]:
+    if rounds is not None:
+        raise ParameterError("rounds", "left out with --plan", rounds)
+    assert plan is not None
+    try:
+        listed = json.loads(Path(plan).read_bytes())
+        return [(restored(each["spent"], 1).what, each["rounds"]) for each in listed]
+    except OSError as error:
+        raise ParameterError("plan", "a file that can be read", f"{plan} ({error})") from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        form = 'JSON such as [{"spent": {"epsilon": "0.1", "delta": "0"}, "rounds": 3}]'
+        raise ParameterError("plan", f"a file of {form}", f"{plan} ({error})") from error
+
+
+@ledger.command()
+@click.argument("cohort")
+@protocol_options
+@click.option("--epsilon", help="State a guarantee instead of a protocol: its exact epsilon.")
+@click.option("--delta", help="Delta of the stated guarantee (default 0).")
+@click.option("--label", default="", help="What the release is, for people.")
+@click.option("--key", help="Repeat a spend safely: the same key is never recorded twice.")
+@_store_options
+@json_option
+def spend(
+    cohort: str,
+    epsilon: str | None,
+    delta: str | None,
+    rounds: int | None,
+    label: str,
+    key: str | None,
+    store: str,
+    timeout: float,
+    as_json: bool,
+    **described: Any,
+) -> None:
+    """Record --rounds of a protocol for COHORT, if its budget holds them. Release afterwards."""
+    what = _spendable(epsilon, delta, described)
+    if what is None:
+        raise ParameterError("n", "given (--n), or a stated guarantee (--epsilon)", None)
+    count = 1 if rounds is None else rounds
+    receipt = Ledger.open(store, timeout).spend(cohort, what, count, label=label, key=key)
+    if as_json:
+        print_json(receipt.to_dict() | {"repeated": receipt.repeated})
+        return
+    done = "recorded before, nothing more is lost" if receipt.repeated else "recorded"
+    click.echo(
+        f"{done}: {cohort} #{receipt.number}, {receipt.entry.rounds:,} x {receipt.entry.what}"
+    )
+    click.echo(f"lost in all: {receipt.rule.shown(receipt.lost)}")
+    click.echo(f"rule: {receipt.claim}")
+    click.echo(f"digest: {receipt.digest}")
+
+
+@ledger.command()
+@click.argument("cohorts", nargs=-1)
+@protocol_options
+@click.option("--epsilon", help="How many stated guarantees of this epsilon fit?")
+@click.option("--delta", help="Delta of the stated guarantee (default 0).")
+@_store_options
+@json_option
+def show(
+    cohorts: tuple[str, ...],
+    epsilon: str | None,
+    delta: str | None,
+    rounds: int | None,
+    store: str,
+    timeout: float,
+    as_json: bool,
+    **described: Any,
+) -> None:
+    """What COHORTS (default: all) have lost, and how many more rounds of a protocol fit."""
+    from shuffledp.display.text import progress
+
+    if rounds is not None:
+        raise ParameterError("rounds", "left out: it is what is asked", rounds)
+    book = Ledger.open(store, timeout)
+    what = _spendable(epsilon, delta, described)
+    found = []
+    for name in progress(cohorts or book.cohorts(), "composing"):
+        fit = None if what is None else book.remaining(name, what)
+        found.append((book.balance(name), fit))
+    if as_json:
+        asked = {} if what is None else {"protocol": str(what)}
+        print_json(
+            {
+                "store": book.store.name,
+                **asked,
+                "cohorts": [
+                    balance.to_dict() | ({} if what is None else {"rounds_left": fit})
+                    for balance, fit in found
+                ],
+            }
+        )
+        return
+    from shuffledp.display.ledger import print_balances
+
+    print_balances(book.store.name, found, None if what is None else str(what))
+
+
+@ledger.command()
+@click.option("--json-file", type=WRITTEN, help="Everything, as JSON.")
+@click.option("--csv-file", type=WRITTEN, help="A row for each spend, as CSV.")
+@_store_options
+@json_option
+def export(
+    json_file: str | None, csv_file: str | None, store: str, timeout: float, as_json: bool
+) -> None:
+    """Write the whole book to files, each whole or not at all; without any, JSON on stdout.
+
+    The files are their owner's alone, as the book is.
+    """
+    from shuffledp.display.ledger import as_csv, as_json_bytes
+    from shuffledp.files import write_whole
+
+    data = Ledger.open(store, timeout).export()
+    if json_file is not None:
+        write_whole("json-file", Path(json_file), as_json_bytes(data), private=True)
+    if csv_file is not None:
+        write_whole("csv-file", Path(csv_file), as_csv(data), private=True)
+    if as_json or (json_file is None and csv_file is None):
+        print_json(data)
+        return
+    spends = sum(len(each["history"]) for each in data["cohorts"])
+    for path in filter(None, (json_file, csv_file)):
+        click.echo(f"{path}: {len(data['cohorts'])} cohorts, {spends} spends")
+
+
+@ledger.command()
+@click.argument("cohorts", nargs=-1)
+@click.option(
+    "--digest",
+    "digests",
+    multiple=True,
+    help="A digest from a receipt: it must still be in the chain (may be repeated).",
+)
+@_store_options
+@json_option
+@click.pass_context
+def verify(
+    context: click.Context,
+    cohorts: tuple[str, ...],
+    digests: tuple[str, ...],
+    store: str,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Look at every row of COHORTS (default: all) and recompute their chains of digests.
+
+    Ends with 1 if something was altered, with 4 if that cannot be told. A chain shows what was altered without care: whoever can
+    rewrite the whole store can recompute it, but not the digests you kept elsewhere (--digest).
+    """
+    book = Ledger.open(store, timeout)
+    found = book.verify(*cohorts)
+    missing = sorted(set(digests) - {each for one in found for each in one.digests})
+    sound: bool | None = not missing and not any(each.problems for each in found)
+    if sound and any(each.unknown for each in found):
+        sound = None
+    if as_json:
+        print_json(
+            {
+                "store": book.store.name,
+                "sound": sound,
+                "missing_digests": missing,
+                "cohorts": [each.to_dict() for each in found],
+            }
+        )
+    else:
+        for each in found:
+            click.echo(f"{each.cohort}: {each.spends} spends, digest {each.digest}")
+            for problem in each.problems:
+                click.echo(f"{each.cohort}: PROBLEM: {problem}")
+            if each.unknown:
+                click.echo(f"{each.cohort}: not known: {each.unknown}")
+        for digest in missing:
+            click.echo(f"PROBLEM: no chain holds the digest {digest}")
+        click.echo(_SOUND[sound][0])
+    context.exit(_SOUND[sound][1])
+
+
+def _spendable(
+    epsilon: str | None, delta: str | None, described: dict[str, Any]
+) -> Shuffled | Guarantee | None:
+    """The protocol or the stated guarantee the options describe."""
+    chosen = {
+        name: value
+        for name, value in described.items()
+        if value is not None and (name, value) != ("mechanism", "ldp")
+    }
+    if epsilon is None:
+        if delta is not None:
+            raise ParameterError("delta", "given with --epsilon only", delta)
+        return protocol(**described) if chosen else None
+    if chosen:
+        raise ParameterError("epsilon", "left out with a protocol", epsilon)
+    return Guarantee(epsilon, delta or "0")

@@ -1,0 +1,37 @@
+"""shuffledp refute: try to break a claimed guarantee."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shuffledp.accounting.protocols import refute as search
+from shuffledp.accounting.protocols.named import randomizer
+from shuffledp.interfaces.cli.options import Count, json_option, mechanism_options, print_json
+from shuffledp.labels import in_full, outward
+
+
+@click.command()
+@mechanism_options
+@click.option("--n", type=Count(), required=True, help="Number of users.")
+@click.option("--epsilon", type=float, required=True, help="Claimed epsilon.")
+@click.option("--delta", type=float, required=True, help="Claimed delta.")
+@json_option
+def refute(n: int, epsilon: float, delta: float, as_json: bool, **mechanism: Any) -> None:
+    """Search concrete data sets that leak more than the claimed (epsilon, delta)."""
+    found = search(randomizer(**mechanism), n, epsilon=epsilon, delta=delta)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    if found.refuted:
+        click.echo(
+            f"REFUTED: delta({in_full(epsilon)}) >= {outward(found.delta, up=False)}, {found.factor:.3g} times the claim"
+        )
+        click.echo(f"data set: {found.dataset}")
+    else:
+        click.echo(
+            f"not refuted: the worst data set found leaks delta({in_full(epsilon)}) = {outward(found.delta, up=False)}"
+        )
+        click.echo(f"data set: {found.dataset}")
+    click.echo(f"searched: {found.searched}")

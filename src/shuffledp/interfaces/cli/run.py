@@ -1,0 +1,74 @@
+"""shuffledp run: randomize, shuffle and estimate in one go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shuffledp.errors import ParameterError
+from shuffledp.interfaces.cli.collection import (
+    bar,
+    job,
+    job_booking,
+    ledger_options,
+    memory_option,
+    question_about_data,
+    show,
+    simulation_option,
+    stream,
+)
+from shuffledp.interfaces.cli.options import json_option, plot_option
+from shuffledp.interfaces.cli.paths import TABLE
+
+
+@click.command()
+@question_about_data
+@click.option("--out", type=TABLE, help="Write the estimates to this .csv or .parquet file.")
+@click.option("--reports", type=TABLE, help="Also write the shuffled reports to this file.")
+@click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
+@click.option(
+    "--spark",
+    "master",
+    metavar="MASTER",
+    help="Run on this Spark cluster, such as local[2] or spark://host:7077 (Parquet only).",
+)
+@ledger_options
+@simulation_option
+@memory_option
+@json_option
+@plot_option
+def run(
+    data: str,
+    out: str | None,
+    reports: str | None,
+    simplex: bool,
+    master: str | None,
+    ledger: str | None,
+    cohort: str | None,
+    simulation: int | None,
+    memory: int,
+    as_json: bool,
+    plot: str | None,
+    **question: Any,
+) -> None:
+    """Calibrate, randomize every row of DATA as a device would, shuffle, estimate."""
+    from shuffledp.collection.pipeline import Embedded, Engine
+    from shuffledp.collection.pipeline import run as collect
+
+    if simplex and question["task"] != "histogram":
+        raise ParameterError("simplex", "left out unless the task is histogram", simplex)
+    book = job_booking(ledger, cohort, simulated=simulation is not None)
+    asked = job(data, **question)
+    engine: Engine
+    if master is None:
+        engine = Embedded(stream(simulation), memory << 20)
+    else:
+        if simulation is not None:
+            raise ParameterError("simulation", "left out with --spark", simulation)
+        from shuffledp.collection.pipeline.spark import Spark, session
+
+        engine = Spark(session(master))
+    with bar("randomizing", asked.n) as advance:
+        asked, found = collect(asked, data, engine, reports=reports, book=book, advance=advance)
+    show(asked, found, out=out, plot=plot, as_json=as_json, project=simplex)

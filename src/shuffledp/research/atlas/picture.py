@@ -1,0 +1,140 @@
+"""The atlas as one picture: a row per theorem, a column per place, red where it breaks."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shuffledp.display.plot import COLOURS, new_figure
+from shuffledp.research.atlas.cell import Cell, Verdict
+from shuffledp.research.atlas.summary import Line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LOOSE = 6.0
+"""log10 of the ratio drawn palest."""
+_RED = "#d7191c"
+_SILENT = "#f3f3f1"
+_ONE_PAIR = "#c9d3df"
+_GAP = 1.2
+
+
+def draw(cells: Sequence[Cell], lines: Sequence[Line]) -> Figure:
+    """Theorems that answer somewhere, from the proven to the refuted."""
+    from matplotlib.collections import PatchCollection
+    from matplotlib.colors import LinearSegmentedColormap, to_rgba
+    from matplotlib.patches import Rectangle
+
+    shown = [line for line in lines if line.answered]
+    shown.sort(key=lambda line: len(line.violations))
+    row = {line.theorem.id: i for i, line in enumerate(shown)}
+    loose = LinearSegmentedColormap.from_list("loose", ["#0b5d3b", "#4fa878", "#dcefe3"])
+    lefts, groups = _columns(cells)
+    width = lefts[-1] + 1.0
+    figure, axes = new_figure(1, 15.0, 2.4 + 0.25 * len(shown))
+    colours = np.empty((len(shown), len(cells), 4))
+    colours[:] = to_rgba(_SILENT)
+    for column, cell in enumerate(cells):
+        for claim in cell.claims:
+            colours[row[claim.theorem], column] = _colour(claim.verdict, claim.ratio, loose)
+    patches = [Rectangle((left, i + 0.04), 1.0, 0.92) for i in range(len(shown)) for left in lefts]
+    axes.add_collection(
+        PatchCollection(patches, facecolors=colours.reshape(-1, 4), edgecolors="white", lw=0.3)
+    )
+    axes.set(xlim=(0.0, width), ylim=(len(shown), 0.0))
+    axes.set_yticks([i + 0.5 for i in range(len(shown))], [_label(line) for line in shown])
+    for tick, line in zip(axes.get_yticklabels(), shown, strict=True):
+        tick.set(color=COLOURS[line.theorem.status.value], fontsize=8, family="monospace")
+    _mark_groups(axes, groups, len(shown))
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    broken = sum(len(line.violations) for line in shown)
+    axes.set_title(
+        f"Where published bounds fall below the truth: {broken} claims broken by a concrete data set",
+        loc="left",
+        fontsize=14,
+        fontweight="bold",
+        pad=44,
+    )
+    _legend(figure, loose)
+    return figure
+
+
+def _columns(cells: Sequence[Cell]) -> tuple[list[float], list[tuple[str, str, float, float]]]:
+    """Left edges of the columns; (family, value, left, right) of each block."""
+    lefts: list[float] = []
+    groups = []
+    at = 0.0
+    for title, of_family in groupby(cells, key=lambda cell: cell.point.family.title):
+        for value, block in groupby(of_family, key=lambda cell: cell.point.value):
+            start, members = at, list(block)
+            lefts += [at + i for i in range(len(members))]
+            at += len(members)
+            groups.append((title, f"{value:g}", start, at))
+            at += 0.35
+        at += _GAP
+    return lefts, groups
+
+
+def _mark_groups(axes: Any, groups: list[tuple[str, str, float, float]], height: int) -> None:
+    axes.set_xticks([(left + right) / 2 for _, _, left, right in groups])
+    axes.set_xticklabels([value for _, value, _, _ in groups], fontsize=8)
+    for title, members in groupby(groups, key=lambda group: group[0]):
+        block = list(members)
+        left, right = block[0][2], block[-1][3]
+        parameter = "sigma" if title.startswith("Gaussian") else "eps0"
+        axes.text(
+            (left + right) / 2,
+            -0.35,
+            textwrap.fill(title, max(12, int(0.7 * (right - left)))),
+            ha="center",
+            va="bottom",
+            fontsize=10,
+            fontweight="bold",
+        )
+        axes.text((left + right) / 2, height + 1.35, parameter, ha="center", va="top", fontsize=8)
+
+
+def _label(line: Line) -> str:
+    mark = f"  {len(line.violations)}×" if line.violations else ""
+    return f"{line.theorem.id}{mark}"
+
+
+def _colour(verdict: Verdict, ratio: float, loose: Any) -> Any:
+    from matplotlib.colors import to_rgba
+
+    if verdict is Verdict.VIOLATED:
+        return to_rgba(_RED)
+    if verdict is Verdict.ONE_PAIR:
+        return to_rgba(_ONE_PAIR)
+    return loose(min(abs(math.log10(max(ratio, 1e-300))), _LOOSE) / _LOOSE)
+
+
+def _legend(figure: Figure, loose: Any) -> None:
+    from matplotlib.patches import Patch
+
+    entries = [
+        (_RED, "below what a data set certainly leaks"),
+        (loose(0.0), "tight"),
+        (loose(0.5), "off by 10$^3$"),
+        (loose(1.0), "off by 10$^6$ or more"),
+        (_ONE_PAIR, "speaks of one pair only"),
+        (_SILENT, "silent here"),
+    ]
+    figure.legend(
+        handles=[Patch(facecolor=c, edgecolor="#888888", lw=0.4, label=t) for c, t in entries],
+        loc="outside lower center",
+        ncols=len(entries),
+        fontsize=8,
+        frameon=False,
+        title="delta claimed at epsilon, against the best lower bound; within a block: n grows, then"
+        " delta falls. Names: green proven, orange asymptotic or heuristic, red refuted, blue one data set or pair",
+        title_fontsize=8,
+    )

@@ -1,0 +1,31 @@
+"""Little noise: likelihood ratios and slopes beyond 1e300 still give sound numbers."""
+
+import numpy as np
+import pytest
+
+from shuffledp import CheckIn, Gaussian, Shuffled
+from shuffledp.accounting.randomizers.outcomes import Outcomes
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 100.0, 590.0])
+def test_ratios_beyond_the_largest_number(epsilon: float) -> None:
+    outcomes = Outcomes(
+        np.array([0.5, 0.5, 1e-250]), np.array([1e-250, 0.5, 0.5]), np.array([1e-250, 1.0, 1e-250])
+    )
+    lower = outcomes.delta_lower(3, epsilon, 1e-3)
+    upper = outcomes.delta_upper(3, epsilon, 1e-3)
+    assert 0.0 <= lower <= 0.5  # the first outcome alone has at most this
+    assert upper >= 0.5 * (1.0 - 1e-6) or epsilon >= 575.0
+    assert lower <= upper
+
+
+def test_noise_of_a_thousandth() -> None:
+    found = Shuffled(Gaussian(1e-3), 10_000).epsilon(1e-5)
+    assert found.lower > 100.0
+    assert found.upper >= found.lower
+
+
+def test_little_noise_checked_in() -> None:
+    found = Shuffled(CheckIn(Gaussian(0.1), 0.1), 10_000)
+    assert found.epsilon(1e-5).lower > 20.0
+    assert found.delta(3.0).lower == pytest.approx(0.1, rel=1e-3, abs=0.0)

@@ -1,0 +1,172 @@
+"""The planner: sound targets, errors as predicted, the command."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from shuffledp import ParameterError, Shuffled
+from shuffledp.accounting.protocols import Rounds
+from shuffledp.collection.analysis import Frequencies
+from shuffledp.collection.analysis.means import Decoder
+from shuffledp.collection.devices import Device, device, secure
+from shuffledp.collection.devices.vectors import GaussianVectorDevice
+from shuffledp.collection.planning import Histogram, Mean, Plan, Target, Vector, plan
+from shuffledp.interfaces.cli import main
+
+STREAM = secure()
+K = 12
+
+
+@pytest.fixture(scope="module")
+def plans() -> dict[str, Plan]:
+    return {
+        "histogram": plan(Histogram(K), Target(1.0, 1e-6, 3000)),
+        "mean": plan(Mean(), Target(1.0, 1e-6, 300)),
+        "vector": plan(Vector(3), Target(1.0, 1e-6, 3000)),
+    }
+
+
+def _simulated_histogram(machine: Device, n: int, repeats: int) -> float:
+    shares = np.array([n // 2] + [0] * (K - 1)) + n // 2 // K
+    users = np.repeat(np.arange(K), shares)
+    truth = shares / users.size
+    errors = []
+    for _ in range(repeats):
+        tally = Frequencies(machine)
+        tally.add(machine.encode(users, STREAM))
+        errors.append(np.mean((tally.estimate().values - truth) ** 2))
+    return math.sqrt(float(np.mean(errors)) * users.size / n)
+
+
+def _simulated_mean(machine: Device, n: int, repeats: int) -> float:
+    inner = getattr(machine, "inner", machine)
+    decoder = Decoder(inner)
+    value = max((i / 4.0 for i in range(5)), key=decoder.variance)
+    if isinstance(machine, GaussianVectorDevice):
+        reports = machine.encode(np.full((n * repeats, 3), value), STREAM)
+        means = decoder.decode(reports[:, 0]).reshape(repeats, n).mean(axis=1)
+        return math.sqrt(float(np.mean((means - value) ** 2)))
+    if inner is machine:
+        reports = machine.encode(np.full(n * repeats, value), STREAM)
+        means = decoder.decode(reports[:, -1]).reshape(repeats, n).mean(axis=1)
+        return math.sqrt(float(np.mean((means - value) ** 2)))
+    share, high, low, _ = decoder.hardest_users(1.0 / machine.dimensions)  # type: ignore[attr-defined]
+    users = np.where(np.arange(n * repeats) % n < round(share * n), high, low)
+    value = float(users[:n].mean())
+    reports = machine.encode(np.tile(users[:, None], (1, machine.dimensions)), STREAM)  # type: ignore[attr-defined]
+    mine = np.where(reports[:, 0] == 0, decoder.decode(reports[:, -1]) - value, 0.0)
+    number = (reports[:, 0] == 0).reshape(repeats, n).sum(axis=1)
+    errors = mine.reshape(repeats, n).sum(axis=1) / number
+    return math.sqrt(float(np.mean(errors**2)))
+
+
+@pytest.mark.parametrize("task", ["histogram", "mean", "vector"])
+def test_predicted_errors_are_those_of_a_simulation(plans: dict[str, Plan], task: str) -> None:
+    """Within 5 %, five standard deviations or more of the simulated error itself."""
+    made = plans[task]
+    for choice in made.choices:
+        assert choice.device is not None
+        if task == "histogram":
+            simulated = _simulated_histogram(choice.device, made.target.n, 450)
+        else:
+            n = made.target.n
+            simulated = _simulated_mean(choice.device, n if task == "mean" else 300, 6000)
+            simulated *= 1.0 if task == "mean" else math.sqrt(300 / n)
+        assert simulated == pytest.approx(choice.error, rel=0.05, abs=0.0), choice.name
+
+
+@pytest.mark.parametrize("task", ["histogram", "mean", "vector"])
+def test_every_choice_meets_the_target_nearly_exactly(plans: dict[str, Plan], task: str) -> None:
+    made = plans[task]
+    for choice in made.choices:
+        assert choice.device is not None
+        if choice.eps0 is None:  # unbounded likelihood ratios take their time
+            assert choice.achieved is not None
+            assert 0.7e-6 < choice.achieved.value <= 1e-6
+            assert choice.achieved.status.value == "PROVEN"
+            continue
+        found = Shuffled(choice.device.randomizer, made.target.n).delta(made.target.epsilon)
+        assert 0.87e-6 < found.upper <= 1e-6
+        assert found.status.value == "PROVEN"
+
+
+def test_the_order_and_the_baselines(plans: dict[str, Plan]) -> None:
+    for made in plans.values():
+        errors = [choice.error for choice in made.choices]
+        assert errors == sorted(errors)
+        local, central = made.baselines
+        assert central.error < made.best.error < local.error
+        assert (local.trust, central.trust) == ("nobody", "curator")
+
+
+def test_rounds_are_composed() -> None:
+    """More than an equal share for each round, and never more than the target."""
+    target = Target(1.0, 1e-6, 10_000, rounds=10)
+    build = Histogram(K).randomizers()["krr"]
+    found = target.largest(build)[1]
+    share = Target(0.1, 1e-7, 10_000).largest(build)[1]
+    assert found.randomizer.eps0 > 1.2 * share.randomizer.eps0
+    together = Rounds([(Shuffled(found.randomizer, 10_000), 10)]).delta(1.0)
+    assert together.upper <= 1e-6
+    assert target.achieved(found.randomizer).value == together.upper
+
+
+def test_a_tiny_crowd_keeps_its_local_budget() -> None:
+    found = Target(0.5, 1e-9, 1).largest(Histogram(K).randomizers()["krr"])[1]
+    assert found.randomizer.eps0 == pytest.approx(0.5, rel=2e-3, abs=0.0)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"epsilon": 0.0}, {"delta": 1.0}, {"n": 0}, {"rounds": 0}, {"n": 1.5}]
+)
+def test_bad_targets(wrong: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "n": 10, "rounds": 1} | wrong
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        Target(**given)
+
+
+def test_command(tmp_path: Path) -> None:
+    picture = tmp_path / "plan.png"
+    line = f"plan --task histogram --k 5 --n 2000 --epsilon 1 --delta 1e-5 --plot {picture}"
+    shown = CliRunner().invoke(main, line.split())
+    assert shown.exit_code == 0, shown.output
+    assert "PROVEN by blanket" in shown.stdout
+    assert picture.stat().st_size > 10_000
+    printed = json.loads(CliRunner().invoke(main, [*line.split()[:-2], "--json"]).stdout)
+    assert {row["name"] for row in printed["choices"]} == {
+        "krr",
+        "rappor",
+        "oue",
+        "olh",
+        "hadamard",
+        "subset",
+    }
+    missing = CliRunner().invoke(
+        main, ["plan", "--task", "vector", "--n", "9", "--epsilon", "1", "--delta", "0.1"]
+    )
+    assert missing.exit_code == 2
+    assert "dimensions" in missing.output
+
+
+def test_devices_rebuild_what_was_planned(plans: dict[str, Plan]) -> None:
+    best = plans["histogram"].best
+    assert best.device is not None
+    assert device(best.device.randomizer).randomizer.eps0 <= best.device.randomizer.eps0
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 50.0])
+def test_noise_no_device_can_add_is_left_out(epsilon: float) -> None:
+    made = plan(Mean(), Target(epsilon, 1e-6, 5))
+    assert "gaussian" not in {choice.name for choice in made.choices}
+    assert len(made.choices) == 4
+
+
+def test_gaussian_noise_is_planned_for_one_round_only() -> None:
+    made = plan(Mean(), Target(1.0, 1e-4, 50, rounds=2))
+    assert "gaussian" not in {choice.name for choice in made.choices}
+    assert all(choice.achieved.value <= 1e-4 for choice in made.choices if choice.achieved)
