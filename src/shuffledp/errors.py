@@ -9,6 +9,9 @@ ShuffleDPError
 ├── LedgerError         the book of budgets cannot do this
 │   ├── BudgetExceededError  a spend does not fit into its cohort's budget
 │   └── UnknownOutcomeError  the store went away while it was told to record
+├── ServiceError        the shuffler service, its store, its keys or a batch cannot do this
+│   ├── LostKeyError    what was sealed to this key cannot be opened any more
+│   └── TooFewError     a batch below its minimum is not released
 ├── MissingExtraError   an optional dependency is not installed (also an ImportError)
 └── InternalError       a calculation contradicts itself, or fails: our fault (also an ArithmeticError)
 """
@@ -84,6 +87,20 @@ class UnknownOutcomeError(LedgerError):
             f"Committing to {store} failed: {reason}. The spend may or may not be recorded:"
             " repeat it with the same key."
         )
+
+
+class ServiceError(ShuffleDPError):
+    """The shuffler service refuses, or something it needs is missing or altered."""
+
+
+class LostKeyError(ServiceError):
+    """A private key is gone, and with it whatever was sealed to it."""
+
+
+class TooFewError(ServiceError):
+    """Fewer reports wait than are ever released together. They go on waiting."""
+
+    exit_code = 3
 
 
 class MissingExtraError(ShuffleDPError, ImportError):
