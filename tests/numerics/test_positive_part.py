@@ -17,7 +17,9 @@ from scipy.stats import binom, norm
 
 from shuffledp.numerics import positive_part as engine
 from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.frequencies import Measure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
+from shuffledp.numerics.rounding import roundings
 
 
 @pytest.fixture(autouse=True)
@@ -401,10 +403,8 @@ def test_window_charge_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     without_enumeration(monkeypatch)
     without_peeling(monkeypatch)
     assert exact(mean_positive_part(Law(values, weights), n).lower) <= truth
-    window = engine._Tilted.window
-    monkeypatch.setattr(
-        engine._Tilted, "window", lambda self, target: (window(self, target)[0], 0.0)
-    )
+    window = engine._Sums.window
+    monkeypatch.setattr(engine._Sums, "window", lambda self, target: (window(self, target)[0], 0.0))
     assert exact(mean_positive_part(Law(values, weights), n).lower) > truth
 
 
@@ -459,12 +459,12 @@ def test_rejects_width(width: float) -> None:
         mean_positive_part(Law([1.0], [1.0]), 5, width=width)
 
 
-def _random_part(chance: np.random.Generator) -> engine._Part:
+def _random_part(chance: np.random.Generator) -> Measure:
     size = int(chance.integers(2, 6))
     values = np.sort(chance.normal(size=size) * 10.0 ** chance.uniform(-2.0, 0.0, size))
     values[-1] = abs(values[-1]) + 0.01
     weights = chance.dirichlet(np.full(size, 0.5)) + 1e-9
-    return engine._Part(np.sort(values), weights / weights.sum(), 0.0, 4 * engine._U)
+    return Measure(np.sort(values), weights / weights.sum(), 0.0, roundings(4))
 
 
 def test_log_mgf_and_its_error() -> None:
@@ -493,10 +493,10 @@ def test_what_lies_outside_a_small_box_is_charged() -> None:
     chance, charged = np.random.default_rng(4), 0
     for _ in range(60):
         part, n = _random_part(chance), int(chance.integers(2, 7))
-        tilted = engine._Tilted(part, n)
-        whole = engine._enumerate(tilted, [(0, n)] * part.v.size, 700.0)
+        sums = engine._Sums(part, n)
+        whole = engine._enumerate(sums, [(0, n)] * part.v.size, 700.0)
         for depth in (0.5, 2.0, 8.0):
-            found = engine._enumerate(tilted, tilted.count_ranges(depth), depth)
+            found = engine._enumerate(sums, sums.count_ranges(depth), depth)
             assert found.lower <= whole.upper
             assert whole.lower <= found.upper
             charged += found.lower < 0.999 * whole.lower

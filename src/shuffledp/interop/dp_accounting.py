@@ -17,8 +17,8 @@ from shuffledp.accounting.curves.losses import on_lattice
 from shuffledp.accounting.protocols import Rounds, Shuffled, Stated
 from shuffledp.errors import ConversionError, MissingExtraError, ParameterError
 from shuffledp.labels import Interval, Status
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.enclosure import QUICK
+from shuffledp.numerics.rounding import Array, U
 
 try:
     import attr

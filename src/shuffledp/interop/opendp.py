@@ -14,7 +14,7 @@ from typing import Any
 
 from shuffledp.accounting.randomizers import Gaussian, Randomizer
 from shuffledp.errors import MissingExtraError, ParameterError
-from shuffledp.numerics.binomial import U
+from shuffledp.numerics.rounding import U
 
 try:
     import opendp.prelude as dp

@@ -11,9 +11,10 @@ import math
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array, U, log_mass, tail_ratio
+from shuffledp.numerics.binomial import log_mass, tail_ratio
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log, log1p_exp, log_convex_gap
+from shuffledp.numerics.rounding import Array, U
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile
 
 _SUMMED = 8192

@@ -15,14 +15,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp.numerics.quadrature import gauss_legendre
-
-Array = NDArray[np.float64]
-
-U = 2.0**-53
-"""Unit roundoff. Elementary functions are assumed correct to 4 ulp (8 U)."""
+from shuffledp.numerics.rounding import Array, U
 
 _NODES, _WEIGHTS = gauss_legendre(32)
 _SMALL = 128

@@ -16,8 +16,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.logs import log
+from shuffledp.numerics.rounding import Array, U
 
 _STEP = 0.5
 """In units of sqrt(h): the trapezoidal error is of the order of e^(-(pi/0.5)^2) = e^-39."""

@@ -22,17 +22,22 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.numerics.binomial import Array, U
-from shuffledp.numerics.characteristic import characteristic
 from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.frequencies import (
+    LOG_FLOOR,
+    MAX_EXPONENT,
+    Measure,
+    Product,
+    narrowed,
+    scaled,
+    shortest,
+)
+from shuffledp.numerics.rounding import Array, U, all_orders, down, roundings, up
 
-_GAUSS_CUT = 7.0
-_SKIP_LOG = 45.0
-_MAX_EXPONENT = 600.0
 _MAX_FREQUENCIES = 1 << 17
 _MAX_ENUMERATED = 100_000
-_BLOCK = 1 << 14
-_TRIES = 5
+_MASSES = 1e-12
+"""Granted to sums of up to a million masses (docs/proofs/numerics.md, "Rounding by name")."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,41 +53,25 @@ class Losses:
         """ln of the whole first mass, 0 but for rounding and what was left out."""
         return math.log(math.fsum((self.masses * np.exp(self.values)).tolist()) + self.revealing)
 
-    def log_mgf(self, theta: float) -> tuple[float, float]:
-        """ln E[e^(theta L)] under the second law and a bound on its error."""
-        x = theta * self.values
-        moved = self.masses * np.expm1(x)
-        drift = math.fsum([*moved.tolist(), *self.masses.tolist(), -1.0])
-        if drift > -0.5:
-            value = math.log1p(drift)
-            bend = 3.0 * U * float(np.abs(x) @ (self.masses * np.exp(x)))
-            slack = (12.0 * U * float(np.abs(moved).sum()) + bend + U) / (1.0 + drift)
-        else:
-            top = float(x.max())
-            shifted = self.masses * np.exp(x - top)
-            total = math.fsum(shifted.tolist())
-            value = top + math.log(total)
-            slack = 12.0 * U + 3.0 * U * float((np.abs(x) + abs(top)) @ shifted) / total
-        return value, 1.01 * slack + 16.0 * U * abs(value)
+    @cached_property
+    def second(self) -> Measure:
+        """The losses under the second law."""
+        lost = -math.fsum([*self.masses.tolist(), -1.0])
+        there = self.masses > 0.0
+        return Measure(self.values[there], self.masses[there], lost, 0.0)
 
     def without_tail(self, spare: float, upper: bool) -> Losses:
         """The largest losses, together of at most ``spare`` first mass, revealing or left out.
 
         The first can only raise delta, the second only lower it; what is left has a short tail.
         """
-        first = np.cumsum((self.masses * np.exp(self.values))[::-1])[::-1] * (1.0 + 1e-12)
+        first = up(np.cumsum((self.masses * np.exp(self.values))[::-1])[::-1], _MASSES)
         keep = first > spare
         if keep.all():
             return self
         lost = float(first[~keep][0])
         known = min(self.revealing + lost, 1.0) if upper else self.revealing
         return Losses(self.values[keep], self.masses[keep], known)
-
-    def tilted(self, theta: float) -> Array:
-        """Masses proportional to q e^(theta l), summing to 1 up to rounding."""
-        x = theta * self.values
-        weights = self.masses * np.exp(x - float(x.max()))
-        return np.asarray(weights / weights.sum())
 
 
 Rounds = Sequence[tuple[Losses, int]]
@@ -101,8 +90,8 @@ def composed_delta(rounds: Rounds, epsilon: float, width: float = 1e-3) -> Enclo
     certain = revealing(rounds)
     finite = _finite_part([(part, count) for part, count in rounds], epsilon, width, certain)
     return Enclosure(
-        max(certain * (1.0 - 16.0 * U) + finite.lower, 0.0),
-        certain * (1.0 + 16.0 * U) + finite.upper,
+        max(down(certain, roundings(16)) + finite.lower, 0.0),
+        up(certain, roundings(16)) + finite.upper,
     )
 
 
@@ -117,7 +106,7 @@ def _finite_part(
     with np.errstate(under="ignore"):
         if enumerable(rounds):
             return _enumerated(rounds, epsilon)
-        return _Tilted(rounds, epsilon).enclose(width, known)
+        return _Total(rounds, epsilon).enclose(width, known)
 
 
 def enumerable(rounds: Rounds) -> bool:
@@ -131,7 +120,7 @@ def enumerable(rounds: Rounds) -> bool:
 def _enumerated(rounds: list[tuple[Losses, int]], epsilon: float) -> Enclosure:
     """Every combination of losses."""
     sums, mass, blur, error = _combinations(tuple(rounds))
-    error += 64.0 * U * (8.0 + float(np.abs(sums).max(initial=0.0)) + epsilon)
+    error += roundings(64) * (8.0 + float(np.abs(sums).max(initial=0.0)) + epsilon)
     excess = sums - epsilon
 
     def total(shift: float) -> float:
@@ -152,9 +141,9 @@ def _combinations(rounds: tuple[tuple[Losses, int], ...]) -> tuple[Array, Array,
         sums = np.add.outer(sums, each).ravel()
         log_masses = np.add.outer(log_masses, log_mass).ravel()
         terms = choices + 8.0
-        blur += terms * 2.0 * U * count * float(np.abs(part.values).max())
+        blur += roundings(2.0 * terms) * count * float(np.abs(part.values).max())
         size = 8.0 + 2.0 * math.lgamma(count + 1.0) + count * float(np.abs(weights).max())
-        error += 16.0 * terms * U * size
+        error += roundings(16.0 * terms) * size
     return sums, np.exp(log_masses + sums), blur, error
 
 
@@ -192,53 +181,61 @@ def _multisets(kinds: int, count: int) -> NDArray[np.int64]:
     return np.column_stack([rows, left])
 
 
-class _Tilted:
-    """The rounds under q e^(theta l) / M(theta), and the sums over frequencies."""
+class _Excess:
+    """The payoff (e^x - 1)+: F^ = 1/(s(s-1)), G^ = e^(b^2 (1-2s)/2)/(s-1) - 1/s (composition.md, section 4)."""
+
+    cut = 7.0
+
+    def centre(self, theta: float, b: float) -> tuple[float, float]:
+        gap = theta - 1.0
+        return 1.0 / (theta * gap), -math.expm1(0.5 * b * b * (1.0 - 2.0 * theta)) / gap
+
+    def sums(
+        self, theta: float, b: float, omega: Array, re: Array, im: Array
+    ) -> tuple[float, float]:
+        above, kernel = self._transforms(theta, b, omega)
+        phi = re + 1j * im
+        return float((phi * above).real.sum()), float((phi * kernel).real.sum())
+
+    def size(self, theta: float, b: float, omega: Array) -> Array:
+        above, kernel = self._transforms(theta, b, omega)
+        return np.abs(above) + np.abs(kernel)
+
+    def _transforms(
+        self, theta: float, b: float, omega: Array
+    ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+        s = np.asarray(theta + 1j * omega, dtype=np.complex128)
+        return 1.0 / (s * (s - 1.0)), -np.expm1(0.5 * b * b * (1.0 - 2.0 * s)) / (s - 1.0)
+
+    def beyond(self, b: float, first: float) -> float:
+        """|F^| and |G^| are at most 2 / omega."""
+        steep = all_orders(math.exp(-0.5 * (b * first) ** 2) * 2.0 / (b * first) ** 2)
+        return min(steep, 2.52 / (b * first))  # sqrt(pi / 2) < 1.26
+
+
+_EXCESS = _Excess()
+
+
+class _Total:
+    """The sum S of all losses, less epsilon, tilted by theta > 1."""
 
     def __init__(self, rounds: list[tuple[Losses, int]], epsilon: float) -> None:
-        self.rounds, self.epsilon = rounds, epsilon
-        self.count = sum(count for _, count in rounds)
+        self.parts = [(part.second, count) for part, count in rounds]
+        self.epsilon = epsilon
         self.theta = self._saddle()
-        self.log_scale, self.log_error = self._log_scale(self.theta)
-        self.parts = [(part, count, part.tilted(self.theta)) for part, count in rounds]
-        variance = fourth = 0.0
-        self.slopes = []
-        for part, count, p in self.parts:
-            v = part.values
-            centred = v - float(p @ v)
-            spread = float(p @ centred**2)
-            variance += count * (
-                2.0 * spread * (1.0 - 1e-6) - (2.0 * (p.size + 100) * U * float(p @ np.abs(v))) ** 2
-            )
-            fourth += count * (2.0 * float(p @ centred**4) + 6.0 * spread**2) * (1.0 + 1e-6) / 24.0
-            log_p = np.log(np.maximum(p, 1e-300))
-            each = (6.0 * v.size + 200.0) * U + 12.0 * U * (np.abs(self.theta * v) - log_p)
-            self.slopes.append(1.01 * float((p * each) @ np.abs(v)) + 1e-300)
-        # |phi_total|^2 <= exp(-(variance w^2 - fourth w^4)), from |phi|^2 = E cos(w (L - L'))
-        self.variance, self.fourth = variance, fourth
-        self.sd = math.sqrt(max(0.5 * variance, 0.0))
-
-    def _log_scale(self, theta: float) -> tuple[float, float]:
-        """ln of M(theta) e^(-theta epsilon), and its error."""
-        total, error = -theta * self.epsilon, 4.0 * U * abs(theta * self.epsilon)
-        for part, count in self.rounds:
-            value, slack = part.log_mgf(theta)
-            total, error = total + count * value, error + count * (slack + 2.0 * U * abs(value))
-        return total, error + 4.0 * U * abs(total)
+        self.transform = Product(self.parts, self.theta, epsilon)
 
     def _saddle(self) -> float:
         """Roughly the theta > 1 that minimises the integrand at the real axis; any is valid."""
-        reach = max(float(part.values[-1]) for part, _ in self.rounds)
-        span = max(float(np.abs(part.values).max()) for part, _ in self.rounds)
-        highest = min(_MAX_EXPONENT / max(reach, 1e-12), _MAX_EXPONENT / max(0.25 * span, 1e-12))
+        reach = max(float(part.v[-1]) for part, _ in self.parts)
+        span = max(float(np.abs(part.v).max()) for part, _ in self.parts)
+        highest = min(MAX_EXPONENT / max(reach, 1e-12), MAX_EXPONENT / max(0.25 * span, 1e-12))
         low, high = math.log(1e-9), math.log(max(highest, 1.5))
         for _ in range(20):
             middle = 0.5 * (low + high)
             gap = math.exp(middle)
             theta = 1.0 + gap
-            mean = math.fsum(
-                count * float(part.tilted(theta) @ part.values) for part, count in self.rounds
-            )
+            mean = math.fsum(count * part.tilted_mean(theta) for part, count in self.parts)
             if mean - self.epsilon > 1.0 / theta + 1.0 / gap:
                 high = middle
             else:
@@ -246,130 +243,44 @@ class _Tilted:
         return 1.0 + math.exp(low)
 
     def enclose(self, width: float, known: float) -> Enclosure:
-        theta, gap = self.theta, self.theta - 1.0
+        """e^epsilon E[(e^(S - epsilon) - 1)+], next to ``known``."""
+        theta, gap, transform = self.theta, self.theta - 1.0, self.transform
         # units of e^epsilon M(theta) e^(-theta epsilon) from here
-        log_unit = self.log_scale + self.epsilon
-        bound = math.exp(gap * math.log(gap) - theta * math.log(theta)) * (1.0 + 64.0 * U * theta)
-        if log_unit + math.log(bound) < -690.0:
+        log_unit = transform.log_m + self.epsilon
+        bound = math.exp(gap * math.log(gap) - theta * math.log(theta))
+        bound = up(bound, roundings(64.0 * theta))
+        if log_unit + math.log(bound) < LOG_FLOOR:
             return Enclosure(0.0, 1e-299)
         offset = known * math.exp(min(-log_unit, 600.0))
-        estimate = 1.0 / (theta * gap * math.sqrt(2.0 * math.pi * (2.0 + (gap * self.sd) ** 2)))
-        estimate = max(min(estimate * gap, bound), 1e-6 * bound)
-        b = math.sqrt(0.7 * width) / theta
-        best = Enclosure(0.0, bound)
-        for _ in range(_TRIES):
-            step, alias = self._window(0.02 * width * (estimate + offset))
-            exhausted = b * step * _MAX_FREQUENCIES < _GAUSS_CUT
-            if exhausted:
-                b = _GAUSS_CUT / (step * _MAX_FREQUENCIES)
-            if b * theta > 5.0:
-                break
-            found = self._frequency_sum(step, b)
-            best = best.narrowed(Enclosure(max(found.lower - alias, 0.0), found.upper))
-            got = (best.upper - best.lower) / (best.upper + offset)
-            if got <= width or exhausted:
-                break
-            estimate = max(best.lower, 1e-3 * best.upper)
-            b *= min(max(0.7 * width / got, 0.05), 0.5)
-        error = self.log_error + 16.0 * U * (1.0 + abs(log_unit) + abs(self.epsilon))
+        estimate = 1.0 / (theta * math.sqrt(2.0 * math.pi * (2.0 + (gap * transform.sd) ** 2)))
+        estimate = max(min(estimate, bound), 1e-6 * bound)
+        most = Enclosure(0.0, bound)
+        best = narrowed(
+            transform, _EXCESS, self._window, most, estimate, offset, width, _MAX_FREQUENCIES
+        )
+        error = transform.log_m_error + roundings(2) * abs(log_unit)
         return Enclosure(
-            best.lower * math.exp(max(log_unit - error, -745.0)) * (1.0 - 4.0 * U),
-            best.upper * math.exp(min(log_unit + error, 700.0)) * (1.0 + 4.0 * U) + 1e-299,
+            scaled(best.lower, log_unit - error, -1),
+            scaled(best.upper, log_unit + error, 1) + 1e-299,
         )
 
     def _window(self, target: float) -> tuple[float, float]:
         """Frequency step 2 pi / P, and a bound (about ``target``) on the share of k P, k != 0."""
         theta, gap = self.theta, self.theta - 1.0
         log_target = math.log(target)
-        one, one_error = self._log_scale(1.0)
-        log_mass = one + one_error - self.log_scale + self.log_error
-        left = max(log_mass - log_target + 1.0, 1.0) / gap
-        right, best_gap, best_log = math.inf, 1.0, 0.0
-        top = math.fsum(count * float(part.values[-1]) for part, count in self.rounds)
-        whole = 1.01 * (top - self.epsilon) + 1e-9  # beyond it nothing is left on the right
-        limit = 1.1 * _MAX_EXPONENT / max(float(part.values[-1]) for part, _ in self.rounds)
-        for more in (np.geomspace(0.3, 40.0, 9) / max(self.sd, 1e-3 / theta)).tolist():
-            if theta + more > limit > 0.0:
-                break
-            value, error = self._log_scale(theta + more)
-            log_bound = value + error - self.log_scale + self.log_error
-            length = max(log_bound - log_target + 1.0, 1.0) / more
-            if length < right:
-                right, best_gap, best_log = length, more, log_bound
-        period = max(left, min(right, whole))
-        alias = _beyond(log_mass, gap * period)
-        if period < whole:
-            alias += _beyond(best_log, best_gap * period)
-        return 2.0 * math.pi / period, 1.01 * alias
-
-    def _frequency_sum(self, step: float, b: float) -> Enclosure:
-        """Sums over all k P of the smooth functions above (F) and below (G)."""
-        theta, gap = self.theta, self.theta - 1.0
-        last = math.ceil(_GAUSS_CUT / (b * step))
-        skip_from, skip_to = last + 1, last
-        root = self.variance**2 - 8.0 * self.fourth * _SKIP_LOG
-        if self.variance > 0.0 and root > 0.0:
-            top = self.variance + math.sqrt(root)
-            skip_from = min(math.ceil(math.sqrt(4.0 * _SKIP_LOG / top) / step) + 1, last + 1)
-            skip_to = min(math.floor(math.sqrt(top / (2.0 * self.fourth)) / step) - 1, last)
-        sums = np.zeros(4)
-        for start, stop in ((1, skip_from), (max(skip_to + 1, skip_from), last + 1)):
-            for block in range(start, stop, _BLOCK):
-                sums += self._terms(step, b, block, min(_BLOCK, stop - block))
-        upper, lower, absolute, error = sums.tolist()
-        # F: 1/(s(s-1)); G: e^(b^2(1-2s)/2)/(s-1) - 1/s, both times e^(b^2 s^2/2)
-        centre = 1.0 / (theta * gap)
-        shrink = 0.5 * b * b * (1.0 - 2.0 * theta)
-        centre_low = centre + math.expm1(shrink) / gap
-        error += (last + 200) * U * (absolute + 2.0 / gap)
-        cut = last * step
-        error += math.exp(-0.5 * (b * cut) ** 2) * 2.0 / (b * cut) ** 2 / step * 1.01
-        if skip_from <= skip_to:
-            first = (skip_from - 1) * step
-            error += math.exp(-_SKIP_LOG) * 2.0 * (1.0 + (skip_to - skip_from + 1)) / first
-        factor = math.exp(0.5 * (b * theta) ** 2) * step / (2.0 * math.pi)
-        return Enclosure(
-            min(factor * (centre_low + 2.0 * (lower - error)), factor * (centre + 2.0 * upper)),
-            factor * (centre + 2.0 * (upper + error)),
-        )
-
-    def _terms(self, step: float, b: float, start: int, count: int) -> Array:
-        """Sums over one block of frequencies: for F, for G, of moduli, of error bounds."""
-        theta = self.theta
-        omega = np.arange(start, start + count) * step
-        log_modulus = np.zeros(count)
-        phase = -self.epsilon * omega
-        largest, relative = np.zeros(count), np.zeros(count)
-        angles = np.abs(phase)
-        for (part, copies, p), slope in zip(self.parts, self.slopes, strict=True):
-            x, y = characteristic(part.values, p, step, start, count)
-            excess = 2.0 * x + x * x + y * y
-            excess_error = 4.0 * U * (2.0 * np.abs(x) + x * x + y * y)
-            half_log = 0.5 * np.log1p(np.maximum(excess, U - 1.0))
-            argument = np.arctan2(y, 1.0 + x)
-            shift = slope * omega
-            ceiling = np.maximum(excess + 3.0 * shift + excess_error, U - 1.0)
-            log_modulus += copies * half_log
-            phase += copies * argument
-            angles += copies * (np.abs(argument) + np.abs(half_log))
-            largest += 0.5 * copies * np.log1p(ceiling)
-            relative += copies * (shift * (1.01 + 3.0 * shift) + excess_error) / (1.0 + ceiling)
-        gauss = np.exp(-0.5 * (b * omega) ** 2)
-        turn = b * b * theta * omega
-        modulus = np.exp(log_modulus) * gauss
-        value = modulus * np.exp(1j * (phase + turn))
-        s = theta + 1j * omega
-        above = 1.0 / (s * (s - 1.0))
-        shrink = 0.5 * b * b * (1.0 - 2.0 * s)
-        below = above + np.expm1(shrink) / (s - 1.0)
-        size = np.abs(above) + np.abs(below)
-        rounding = 64.0 * U * (1.0 + angles + turn + (b * omega) ** 2)
-        bound = np.exp(np.minimum(largest, 700.0)) * gauss * relative
-        error = 1.01 * float((bound + rounding * modulus) @ size)
-        return np.array(
-            [float((value * above).real.sum()), float((value * below).real.sum()),
-             float(modulus @ size), error]
-        )  # fmt: skip
+        log_mass = float(self.transform.log_growth(np.ones(1), exact=True)[0])
+        left = max(log_mass - log_target + 1.0, 1.0) / gap  # k >= 1: (e^x - 1)+ <= e^x
+        # k <= -1: none beyond the range of S, else Chernoff: (e^x - 1)+ <= e^((theta + more) x)
+        top = math.fsum(count * float(part.v[-1]) for part, count in self.parts)
+        period, more, log_bound = 1.01 * (top - self.epsilon) + 1e-9, math.inf, 0.0
+        mores = np.geomspace(0.3, 40.0, 9) / max(self.transform.sd, 1e-3 / theta)
+        limit = 1.1 * MAX_EXPONENT / max(float(part.v[-1]) for part, _ in self.parts)
+        if (mores := mores[theta + mores <= limit]).size:
+            found = shortest(mores, self.transform.log_growth(theta + mores), log_target)
+            period, more, log_bound = min((period, more, log_bound), found)
+        period = max(left, period)
+        alias = _beyond(log_mass, gap * period) + _beyond(log_bound, more * period)
+        return 2.0 * math.pi / period, all_orders(alias)
 
 
 def _beyond(log_first: float, decay: float) -> float:

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array, log_mass
+from shuffledp.numerics.binomial import log_mass
+from shuffledp.numerics.rounding import Array
 
 _TAIL = 1e-24
 """Bounds the binomial mass left out below (Bernstein), charged to the result."""

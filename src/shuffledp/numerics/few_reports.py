@@ -13,10 +13,10 @@ import math
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.lognormal_mean import LognormalMean
 from shuffledp.numerics.normal import cdf
+from shuffledp.numerics.rounding import Array, U
 
 MOST_REPORTS = 3
 _WIDEST = 25.0

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.numerics.binomial import Array, U
+from shuffledp.numerics.rounding import Array, U
 
 _DEPTH = 46.0
 _CONVOLVED = 4096

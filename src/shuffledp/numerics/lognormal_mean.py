@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.central_moments import central_moment_errors, log_central_moments
 from shuffledp.numerics.logs import log, log_factorials
 from shuffledp.numerics.power_series import log_binomial_sums, log_power, power_errors
 from shuffledp.numerics.quadrature import gauss_legendre
+from shuffledp.numerics.rounding import Array, U
 
 _DEPTH = 42.0
 """Integrands below e^-42 of their peak are left out."""

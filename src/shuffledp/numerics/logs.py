@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 
 def log(x: Array) -> Array:

@@ -19,32 +19,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.numerics.binomial import Array
-from shuffledp.numerics.binomial import U as _U
-from shuffledp.numerics.characteristic import characteristic
 from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.frequencies import (
+    LOG_FLOOR,
+    MAX_EXPONENT,
+    Measure,
+    Product,
+    narrowed,
+    scaled,
+    shortest,
+)
+from shuffledp.numerics.rounding import Array, all_orders, down, roundings, up
 
 __all__ = ["Law", "mean_positive_part"]
 
-_WEIGHT_ERROR = 4 * _U  # relative error granted to each weight
+_WEIGHT_ERROR = roundings(4)  # relative error granted to each weight
 _MAX_VALUE = 1e300
 _SUM_TOLERANCE = 1e-9  # how far the weights may sum from 1 (the defect is charged)
-_MAX_EXPONENT = 600.0  # theta * max V is kept below this, so that nothing overflows
-_GAUSS_CUT = 6.0  # frequencies beyond _GAUSS_CUT / b are charged, not summed
-_SKIP_LOG = 45.0  # powers of the characteristic function below e^-45 are charged, not summed
 _MAX_ENUMERATION = 600_000  # atoms of V times atoms of the sum
 _QUICK_ENUMERATION = 20_000  # the same where a coarse answer will do
 _COARSE = 1e-3
 _MAX_FREQUENCIES = 1 << 20
 _MAX_WORK = 600_000_000  # frequencies times atoms
 _BOX_DEPTHS = (700.0, 70.0)  # count ranges tried: outside, probability e^-depth is charged
+_MARGIN = 1e-6  # granted to exponentials of rounded exponents (docs/proofs/engine.md, 4 and 5)
 _FEW = 32  # sums of so few rarely blur: there a shallow box, often of rare values, is tried too
 _SHALLOW = 36.0
-_MAX_ROUNDS = 6
-_BLOCK = 1 << 16
-_NORMAL_AT_ZERO = 0.3989  # at most 1 / sqrt(2 pi)
 _FLOOR = 1e-300  # absolute resolution, in units of max |V|
-_LOG_FLOOR = -692.0  # e^-692 < _FLOOR / 2
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -85,7 +86,7 @@ class Law:
         distinct.flags.writeable = merged.flags.writeable = False
         object.__setattr__(self, "values", distinct)
         object.__setattr__(self, "weights", merged)
-        error = max(error, 1.01 * defect) + _WEIGHT_ERROR + (float(copies.max()) - 1) * _U
+        error = max(error, all_orders(defect)) + _WEIGHT_ERROR + roundings(float(copies.max()) - 1)
         object.__setattr__(self, "weight_error", error)
 
 
@@ -105,47 +106,9 @@ def mean_positive_part(law: Law, n: int, *, width: float = 2e-3) -> Enclosure:
     # A power-of-two unit is exact; what it pushes below the normal range is far below _FLOOR.
     exponent = math.frexp(float(np.abs(law.values).max()))[1]
     with np.errstate(under="ignore"):
-        unit_law = _Part(np.ldexp(law.values, -exponent), law.weights, 0.0, law.weight_error)
+        unit_law = Measure(np.ldexp(law.values, -exponent), law.weights, 0.0, law.weight_error)
         found = _enclose(unit_law, int(n), width)
     return Enclosure(_ldexp(found.lower, exponent, 0.0), _ldexp(found.upper, exponent, math.inf))
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A law without the mass `lost`; true weights are w (1 +- rho) and sum to 1 - lost."""
-
-    v: Array
-    w: Array
-    lost: float
-    rho: float
-
-    def log_mgf(self, theta: float) -> tuple[float, float]:
-        """log E[e^(theta V)] and a bound on its error; accurate near 0, where n multiplies it."""
-        (value,), (error,) = self._log_mgfs(np.array([theta]), exact=True)
-        return float(value), float(error)
-
-    def log_mgfs(self, thetas: Array) -> tuple[Array, Array]:
-        """The same at several places, cheaper and less accurate."""
-        rows = max(_BLOCK // self.v.size, 1)
-        parts = [thetas[i : i + rows] for i in range(0, thetas.size, rows)]
-        values, errors = zip(*(self._log_mgfs(part, exact=False) for part in parts), strict=True)
-        return np.concatenate(values), np.concatenate(errors)
-
-    def _log_mgfs(self, thetas: Array, exact: bool) -> tuple[Array, Array]:
-        x = np.multiply.outer(thetas, self.v)
-        moved = self.w * np.expm1(x)
-        tilted = self.w * np.exp(x)
-        if exact:
-            drift = np.array([math.fsum([*row, -self.lost]) for row in moved.tolist()])
-        else:
-            drift = moved.sum(axis=1) - self.lost
-        near = drift > -0.5  # else the total itself is the accurate one
-        rounding = self.rho + 12 * _U + np.where(near & exact, 0.0, (self.v.size + 1) * _U)
-        total = np.where(near, 1 + drift, tilted.sum(axis=1))
-        value = np.where(near, np.log1p(np.maximum(drift, -0.5)), np.log(total))
-        size = np.where(near, np.abs(moved).sum(axis=1) + self.lost, total)
-        slack = rounding * size + 3 * _U * np.einsum("ij,ij->i", np.abs(x), tilted)  # rounding of x
-        return value, 1.01 * slack / total + 16 * _U * np.abs(value)
 
 
 def _ldexp(x: float, exponent: int, towards: float) -> float:
@@ -154,23 +117,23 @@ def _ldexp(x: float, exponent: int, towards: float) -> float:
     return y if math.ldexp(y, -exponent) == x else math.nextafter(y, towards)
 
 
-def _enclose(part: _Part, n: int, width: float) -> Enclosure:
+def _enclose(part: Measure, n: int, width: float) -> Enclosure:
     """The enclosure for a whole law with max |V| in [1/2, 1] and max V > 0."""
     terms = part.w * part.v
-    slack = (part.rho + 4 * _U) * math.fsum(np.abs(terms).tolist()) + _FLOOR
+    slack = (part.rho + roundings(4)) * math.fsum(np.abs(terms).tolist()) + _FLOOR
     below, jump = _peel_jumps(part, n, width)
     if below.v.size == 0 or below.v[-1] <= _FLOOR:  # the mean is at most max V
         rest = Enclosure(0.0, 0.0)
     else:
-        rest = _remainder(_Tilted(below, n), width, jump.lower)
-    lower = (jump.lower + rest.lower) * (1 - 4 * _U) - _FLOOR
-    upper = (jump.upper + rest.upper) * (1 + 4 * _U) + _FLOOR
+        rest = _remainder(_Sums(below, n), width, jump.lower)
+    lower = down(jump.lower + rest.lower, roundings(4)) - _FLOOR
+    upper = up(jump.upper + rest.upper, roundings(4)) + _FLOOR
     jensen = math.fsum(terms.tolist()) - slack
     subadditive = math.fsum(np.maximum(terms, 0.0).tolist()) + slack
     return Enclosure(max(lower, jensen, 0.0), min(upper, subadditive))
 
 
-def _peel_jumps(part: _Part, n: int, width: float) -> tuple[_Part, Enclosure]:
+def _peel_jumps(part: Measure, n: int, width: float) -> tuple[Measure, Enclosure]:
     """Split off the values so large that one of them makes the whole sum positive.
 
     With J = {some V_i >= cut}: E[S+; J] = E[S; J] + E[S-; J]; the first is explicit and the
@@ -181,15 +144,16 @@ def _peel_jumps(part: _Part, n: int, width: float) -> tuple[_Part, Enclosure]:
     mean = float(v @ w)
     if v[-1] < -(n - 1) * mean:
         return part, Enclosure(0.0, 0.0)
-    first = int(np.searchsorted(v, max((n - 1) * -float(v[0]) * (1 + 4 * _U), 0.0), "right"))
+    alone = max(up((n - 1) * -float(v[0]), roundings(4)), 0.0)
+    first = int(np.searchsorted(v, alone, "right"))
     log_deficit = -math.inf
     if v[0] < 0 and n > 1:
-        grid = np.geomspace(1 / n, _MAX_EXPONENT / max(-float(v[0]), 1e-100), 48)
+        grid = np.geomspace(1 / n, MAX_EXPONENT / max(-float(v[0]), 1e-100), 48)
         values, errors = part.log_mgfs(-grid)
         offsets = (n - 1) * (values + errors) - np.log(grid) - 1
-        offsets += 16 * _U * np.abs(offsets)
+        offsets += roundings(16) * np.abs(offsets)
         candidates = v[:first][v[:first] > 0]
-        reach = np.multiply.outer(grid * (1 - 16 * _U), candidates)
+        reach = np.multiply.outer(down(grid, roundings(16)), candidates)
         deficits = np.min(offsets[:, None] - reach, axis=0)
         good = np.flatnonzero(deficits <= np.log(candidates) + math.log(1e-3 * width))
         if good.size:
@@ -204,41 +168,41 @@ def _peel_jumps(part: _Part, n: int, width: float) -> tuple[_Part, Enclosure]:
     kept = math.fsum((w[:first] * v[:first]).tolist())
     jumps = math.fsum((w[first:] * v[first:]).tolist())
     spread = jumps + others * float(np.abs(v[:first]) @ w[:first])
-    error = (4 * part.rho + 64 * _U) * spread
+    error = (4 * part.rho + roundings(64)) * spread
     value = jumps + others * kept
-    deficit = lost * math.exp(log_deficit) * (1 + 1e-6)
-    rest = _Part(v[:first], w[:first], lost, part.rho)
+    deficit = up(lost * math.exp(log_deficit), _MARGIN)
+    rest = Measure(v[:first], w[:first], lost, part.rho)
     return rest, Enclosure(max(value - error, 0.0), value + error + deficit)
 
 
-def _remainder(tilted: _Tilted, width: float, known: float) -> Enclosure:
+def _remainder(sums: _Sums, width: float, known: float) -> Enclosure:
     """(1/n) E[S+] for what is left after the peeling, whose share `known` it will be added to."""
-    n, part = tilted.n, tilted.part
-    log_bound = n * (tilted.log_m + tilted.log_m_error) - math.log(n * tilted.theta)
-    if log_bound < _LOG_FLOOR:  # E S+ <= M(theta)^n / (e theta)
+    n, part = sums.n, sums.part
+    log_bound = n * (sums.log_m + sums.log_m_error) - math.log(n * sums.theta)
+    if log_bound < LOG_FLOOR:  # E S+ <= M(theta)^n / (e theta)
         return Enclosure(0.0, 0.0)
     found = Enclosure(0.0, math.inf)
     most = _MAX_ENUMERATION if width < _COARSE or n <= _FEW else _QUICK_ENUMERATION
     if part.v.size <= 100 and n < 2**31:
         multisets = math.comb(n + part.v.size - 1, n) if min(n, part.v.size) <= 20 else math.inf
         for depth in (*_BOX_DEPTHS, _SHALLOW) if n <= _FEW else _BOX_DEPTHS:
-            if min(tilted.least_box(depth), multisets) * part.v.size > most:
+            if min(sums.least_box(depth), multisets) * part.v.size > most:
                 continue
-            box = tilted.count_ranges(depth)
+            box = sums.count_ranges(depth)
             size = math.prod(sorted(high - low + 1 for low, high in box)[:-1])
             if min(size, multisets) * part.v.size <= most:
-                found = _enumerate(tilted, box, depth)
+                found = _enumerate(sums, box, depth)
                 break
     if found.upper - found.lower > width * (found.lower + known):
-        other = _by_frequencies(tilted, width, known)
+        other = _by_frequencies(sums, width, known)
         found = Enclosure(max(found.lower, other.lower), min(found.upper, other.upper))
     return found
 
 
-def _enumerate(tilted: _Tilted, box: list[tuple[int, int]], depth: float) -> Enclosure:
+def _enumerate(sums: _Sums, box: list[tuple[int, int]], depth: float) -> Enclosure:
     """(1/n) E[S+] over the multisets of n values whose counts lie in the box of that depth."""
-    n, part = tilted.n, tilted.part
-    order = np.argsort(tilted.p)  # the likeliest value comes last and takes what is left
+    n, part = sums.n, sums.part
+    order = np.argsort(sums.p)  # the likeliest value comes last and takes what is left
     v, log_w = part.v[order], np.log(part.w[order])
     # s = head + tail: the heads are multiples of 2^-20, so their sums are exact.
     head = np.rint(v * 2.0**20) * 2.0**-20
@@ -259,20 +223,20 @@ def _enumerate(tilted: _Tilted, box: list[tuple[int, int]], depth: float) -> Enc
         left = left - count
         log_p = log_p + count * log_w[i] - _log_factorial(count)
         s_head, s_tail = s_head + count * head[i], s_tail + count * tail[i]
-        blur = blur + count * ((v.size + 3) * _U * abs(tail[i]))
+        blur = blur + count * (roundings(v.size + 3) * abs(tail[i]))
     s = s_head + s_tail
     keep = s + blur > 0
     s, log_p, blur = s[keep], log_p[keep], blur[keep]
-    top = float(log_p.max(initial=_LOG_FLOOR))
+    top = float(log_p.max(initial=LOG_FLOOR))
     p = np.exp(log_p - top)
     size = 2 * math.lgamma(n + 1.0) - n * float(log_w.min())
-    error = 1.01 * n * part.rho + (16 * (v.size + 4) * (size + 8) + 2 * s.size) * _U
+    error = all_orders(n) * part.rho + roundings(16 * (v.size + 4) * (size + 8) + 2 * s.size)
     low_sum = float(p @ np.maximum(s - blur, 0.0)) * math.exp(-error) / n
     high_sum = float(p @ np.maximum(s + blur, 0.0)) * math.exp(error) / n + 1e-300
     # Outside the box: tilted probability < 2 v.size e^-depth, and S+ e^(-theta S) <= 1/theta.
-    log_m = tilted.log_m + tilted.log_m_error
-    missed = _scaled(2 * v.size / (tilted.theta * n), n * log_m - depth, 1)
-    return Enclosure(_scaled(low_sum, top, -1), _scaled(high_sum, top, 1) + missed)
+    log_m = sums.log_m + sums.log_m_error
+    missed = scaled(2 * v.size / (sums.theta * n), n * log_m - depth, 1)
+    return Enclosure(scaled(low_sum, top, -1), scaled(high_sum, top, 1) + missed)
 
 
 def _log_factorial(k: NDArray[np.int64]) -> Array:
@@ -284,73 +248,68 @@ def _log_factorial(k: NDArray[np.int64]) -> Array:
     return np.array(table)[k - first]
 
 
-def _scaled(x: float, log_factor: float, sign: int) -> float:
-    """x e^log_factor rounded in the direction of `sign`; 0 if x <= 0 or the result < _FLOOR."""
-    if x <= 0:
-        return 0.0
-    y = math.log(x) + log_factor
-    if y < _LOG_FLOOR:
-        return 0.0
-    return math.exp(y + sign * 8 * _U * (1 + abs(y) + abs(log_factor)))
-
-
-def _by_frequencies(tilted: _Tilted, width: float, known: float) -> Enclosure:
-    """(1/n) E[S+] by the module's formula; b and P adapt until the aimed width is reached."""
-    n, theta = tilted.n, tilted.theta
+def _by_frequencies(sums: _Sums, width: float, known: float) -> Enclosure:
+    """(1/n) E[S+] by the module's formula, next to ``known``."""
+    n, theta, transform = sums.n, sums.theta, sums.transform
     # Everything is in units of M(theta)^n from here; the saddle point gives a first estimate.
-    estimate = 1 / (theta * math.sqrt(2 * math.pi * (2 + (theta * tilted.sd) ** 2)))
-    offset = known * n * math.exp(min(-n * tilted.log_m, 600.0))
-    limit = min(_MAX_FREQUENCIES, _MAX_WORK // tilted.p.size)
-    b = math.sqrt(0.7 * width) / theta
-    best = Enclosure(0.0, 1 / (math.e * theta) * (1 + 4 * _U))
-    for _ in range(_MAX_ROUNDS if theta < 1e60 else 0):  # beyond, omega^4 may overflow
-        step, alias = tilted.window(0.02 * width * (estimate + offset))
-        exhausted = b * step * limit < _GAUSS_CUT
-        if exhausted:
-            b = _GAUSS_CUT / (step * limit)
-        if b * theta > 10:
-            break
-        found = tilted.frequency_sum(step, b)
-        best = Enclosure(max(best.lower, found.lower - alias), min(best.upper, found.upper))
-        got = (best.upper - best.lower) / (best.upper + offset)
-        if got <= width or exhausted:
-            break
-        estimate = max(best.lower, 1e-3 * best.upper)
-        b *= min(max(0.7 * width / got, 0.01), 0.5)
-    slack = n * tilted.log_m_error
+    estimate = 1 / (theta * math.sqrt(2 * math.pi * (2 + (theta * transform.sd) ** 2)))
+    offset = known * n * math.exp(min(-n * sums.log_m, 600.0))
+    limit = min(_MAX_FREQUENCIES, _MAX_WORK // sums.p.size)
+    most = Enclosure(0.0, up(1 / (math.e * theta), roundings(4)))  # x+ <= e^(theta x) / (e theta)
+    best = narrowed(
+        transform, _PLUS, sums.window, most, estimate, offset, width, limit, sums.mass_at_zero()
+    )
+    slack = n * sums.log_m_error
     return Enclosure(
-        _scaled(best.lower / n, n * tilted.log_m - slack, -1),
-        _scaled(best.upper / n, n * tilted.log_m + slack, 1),
+        scaled(best.lower / n, n * sums.log_m - slack, -1),
+        scaled(best.upper / n, n * sums.log_m + slack, 1),
     )
 
 
-class _Tilted:
-    """The law p = w e^(theta v) / M(theta), its n-fold sum S, and the sums over frequencies."""
+class _Plus:
+    """The payoff x+: F^ = 1/s^2, F^ - G^ = b^2 (docs/proofs/engine.md, sections 1 and 2)."""
 
-    def __init__(self, part: _Part, n: int) -> None:
+    cut = 6.0
+
+    def centre(self, theta: float, b: float) -> tuple[float, float]:
+        return 1 / theta**2, b * b
+
+    def sums(
+        self, theta: float, b: float, omega: Array, re: Array, im: Array
+    ) -> tuple[float, float]:
+        norm = theta * theta + omega * omega
+        smooth = (re * (theta - omega) * (theta + omega) + im * (2 * theta * omega)) / norm**2
+        return float(smooth.sum()), b * b * float(re.sum())
+
+    def size(self, theta: float, b: float, omega: Array) -> Array:
+        return 1 / (theta * theta + omega * omega) + b * b
+
+    def beyond(self, b: float, first: float) -> float:
+        steep = math.exp(-((b * first) ** 2) / 2) * (1 / (b * b * first**3) + 1 / first)
+        return min(steep, 1 / first + 1.26 * b)  # sqrt(pi / 2) < 1.26
+
+
+_PLUS = _Plus()
+
+
+class _Sums:
+    """The n-fold sum S of a law, tilted by theta."""
+
+    def __init__(self, part: Measure, n: int) -> None:
         self.part, self.n = part, n
         v = part.v
         # Roughly the theta that minimises M(theta)^n / theta^2; any theta > 0 is valid.
-        low, high = math.log(0.5 / n), math.log(_MAX_EXPONENT / float(v[-1]))
+        low, high = math.log(0.5 / n), math.log(MAX_EXPONENT / float(v[-1]))
         while high - low > 0.02:
             middle = (low + high) / 2
-            q = part.w * np.exp(math.exp(middle) * v)
-            if n * math.exp(middle) * float(v @ q) > 2 * float(q.sum()):
+            if n * math.exp(middle) * part.tilted_mean(math.exp(middle)) > 2:
                 high = middle
             else:
                 low = middle
         self.theta = math.exp(low)
-        self.log_m, self.log_m_error = part.log_mgf(self.theta)
-        log_w = np.log(part.w)
-        self.p = np.exp(self.theta * v + log_w - self.log_m)
-        centred = v - float(self.p @ v)
-        self.variance = float(self.p @ centred**2)  # of one V
-        self.fourth = 2 * float(self.p @ centred**4) + 6 * self.variance**2  # E (V - V')^4
-        self.sd = math.sqrt(n * self.variance)  # of S
-        # The computed characteristic function at omega is off by at most slope * omega.
-        relative = (6 * v.size + 200 + 4 * abs(self.log_m)) * _U + part.rho + self.log_m_error
-        each = relative + 12 * _U * (np.abs(self.theta * v) + np.abs(log_w))
-        self.slope = 1.01 * float((self.p * each) @ np.abs(v))
+        self.transform = Product([(part, n)], self.theta)
+        (factor,) = self.transform.factors
+        self.log_m, self.log_m_error, self.p = factor.log_m, factor.log_m_error, factor.p
 
     def least_box(self, depth: float) -> float:
         """About what the product of the ranges below, without the longest, is at least."""
@@ -361,8 +320,8 @@ class _Tilted:
     def count_ranges(self, depth: float) -> list[tuple[int, int]]:
         """For each value, a range its count leaves with probability < 2 e^-depth."""
         ranges = []
-        for mean in (self.n * self.p * (1 + 1e-6)).tolist():
-            low = max(0, math.floor(mean * (1 - 2e-6) - math.sqrt(2 * depth * mean)))
+        for mean in up(self.n * self.p, _MARGIN).tolist():
+            low = max(0, math.floor(down(mean, 2 * _MARGIN) - math.sqrt(2 * depth * mean)))
             # Poisson bound: Pr[count >= c] <= exp(-c log(c / mean) + c - mean) for c > mean.
             below, above = math.floor(mean), math.ceil(2 * mean + 2 * depth)
             while above - below > 1:
@@ -374,94 +333,32 @@ class _Tilted:
 
     def window(self, target: float) -> tuple[float, float]:
         """Frequency step 2 pi / P, and a bound (about `target`) on the share of kP, k != 0."""
-        n, theta, part = self.n, self.theta, self.part
+        theta, top = self.theta, float(self.part.v[-1])
         log_target = math.log(target)
-        value, error = part.log_mgf(0.0)
-        log_mass = n * (value + error - self.log_m + self.log_m_error)
+        log_mass = float(self.transform.log_growth(np.zeros(1), exact=True)[0])
         left = 1 / theta  # k >= 1: e^(-theta k P) E(S + kP)+
         for _ in range(4):
             left = max(log_mass + math.log(4 * left) - log_target, 4.0) / theta
         # k <= -1: e^(theta |k| P) E(S - |k|P)+, none beyond the range of S, else Chernoff.
-        right, best_gap, best_log = 1.01 * n * float(part.v[-1]), math.inf, 0.0
-        gaps = np.geomspace(0.1, 100, 16) / max(self.sd, 1e-3 / theta)
-        gaps = gaps[(theta + gaps) * part.v[-1] <= 1.1 * _MAX_EXPONENT]
+        right, gap, log_bound = 1.01 * self.n * top, math.inf, 0.0
+        gaps = np.geomspace(0.1, 100, 16) / max(self.transform.sd, 1e-3 / theta)
+        gaps = gaps[(theta + gaps) * top <= 1.1 * MAX_EXPONENT]
         if gaps.size:
-            values, errors = part.log_mgfs(theta + gaps)
-            log_bounds = n * (values + errors - self.log_m + self.log_m_error)
-            log_bounds -= np.log(theta + gaps) + 1
-            lengths = np.maximum(log_bounds - log_target + 1, 1.0) / gaps
-            best = int(np.argmin(lengths))
-            if lengths[best] < right:
-                right, best_gap, best_log = (float(a[best]) for a in (lengths, gaps, log_bounds))
+            log_bounds = self.transform.log_growth(theta + gaps) - (np.log(theta + gaps) + 1)
+            found = shortest(gaps, log_bounds, log_target)
+            right, gap, log_bound = min((right, gap, log_bound), found)
         period = max(left, right)
-        q, r = math.exp(-theta * period), math.exp(-best_gap * period)
+        q, r = math.exp(-theta * period), math.exp(-gap * period)
         alias = q / (1 - q) / (math.e * theta)
         alias += math.exp(log_mass - theta * period) * period / (1 - q) ** 2
-        alias += math.exp(best_log - best_gap * period) / (1 - r)
-        return 2 * math.pi / period, 1.01 * alias
+        alias += math.exp(log_bound - gap * period) / (1 - r)
+        return 2 * math.pi / period, all_orders(alias)
 
-    def frequency_sum(self, step: float, b: float) -> Enclosure:
-        """Enclosure of sum_k e^(-theta k P) E F(S + kP) above and of the same for G below."""
-        n, theta = self.n, self.theta
-        # Where the variance bound makes |phi|^n < e^-_SKIP_LOG nothing is evaluated.
-        last = math.ceil(_GAUSS_CUT / (b * step))
-        skip_from, skip_to = last + 1, last
-        need = -math.expm1(-2 * _SKIP_LOG / n)
-        variance = self.variance * (1 - 1e-6) - (2 * (self.p.size + 100) * _U) ** 2
-        quartic = self.fourth * (1 + 1e-6) / 24
-        root = variance**2 - 4 * quartic * need
-        if variance > 0 and root > 0:
-            top = variance + math.sqrt(root)
-            skip_from = min(math.ceil(math.sqrt(2 * need / top) / step) + 1, last + 1)
-            skip_to = min(math.floor(math.sqrt(top / (2 * quartic)) / step) - 1, last)
-        sums = np.zeros(4)
-        for start, stop in ((1, skip_from), (max(skip_to + 1, skip_from), last + 1)):
-            for block in range(start, stop, _BLOCK):
-                sums += self._terms(step, b, block, min(_BLOCK, stop - block))
-        smooth, kernel, absolute, error = sums.tolist()
-        error += (last + 100) * _U * (absolute + 1 / theta**2 + b * b)
-        cut = last * step
-        error += math.exp(-((b * cut) ** 2) / 2) * (1 / (b * b * cut**3) + 1 / cut) / step
-        if skip_from <= skip_to:
-            error += math.exp(-_SKIP_LOG) * (1 / ((skip_from - 1) * step) + 1.26 * b) / step
-        factor = math.exp((b * theta) ** 2 / 2) * step / (2 * math.pi)
-        centre = 1 / theta**2
-        return Enclosure(
-            factor * (centre - b * b + 2 * (smooth - kernel - error)),
-            factor * (centre + 2 * (smooth + error)) - self._mass_at_zero() * b * _NORMAL_AT_ZERO,
-        )
-
-    def _terms(self, step: float, b: float, start: int, count: int) -> Array:
-        """Sums over one block of frequencies: for F, for F - G, of moduli, of error bounds."""
-        n, theta = self.n, self.theta
-        omega = np.arange(start, start + count) * step
-        x, y = characteristic(self.part.v, self.p, step, start, count)
-        excess = 2 * x + x * x + y * y  # |phi|^2 - 1
-        excess_error = 4 * _U * (2 * np.abs(x) + x * x + y * y)
-        log_modulus = 0.5 * np.log1p(np.maximum(excess, _U - 1))
-        argument = np.arctan2(y, 1 + x)
-        gauss = np.exp(-0.5 * (b * omega) ** 2)
-        modulus = np.exp(n * log_modulus) * gauss
-        phase = n * argument + b * b * theta * omega
-        norm = theta * theta + omega * omega
-        re, im = modulus * np.cos(phase), modulus * np.sin(phase)
-        smooth = (re * (theta - omega) * (theta + omega) + im * (2 * theta * omega)) / norm**2
-        # |a^n - b^n| <= n |a - b| max(|a|, |b|)^(n-1), here with a power that suits n = 2 too.
-        shift = self.slope * omega
-        largest = np.log1p(np.maximum(excess + 3 * shift + excess_error, _U - 1))
-        power = np.exp((0.5 * n - 1) * largest) * gauss
-        size = 1 / norm + b * b
-        angles = n * np.abs(argument) + b * b * (theta + omega) * omega
-        relative = 64 * _U * (1 + angles + n * np.abs(log_modulus))
-        shift_error = n * (shift * (1.01 + 3 * shift) + excess_error) * power
-        error = 1.01 * float((shift_error + relative * modulus) @ size)
-        return np.array([smooth.sum(), b * b * re.sum(), modulus @ size, error])
-
-    def _mass_at_zero(self) -> float:
+    def mass_at_zero(self) -> float:
         """At most Pr[all V_i = 0] / M(theta)^n: there F is too large by F(0) for sure."""
         zero = self.part.w[self.part.v == 0]
         if zero.size == 0:
             return 0.0
         log_w = math.log(float(zero[0]))
-        slack = self.part.rho + 4 * _U * (1 + abs(log_w)) + self.log_m_error
+        slack = self.part.rho + roundings(4) * (1 + abs(log_w)) + self.log_m_error
         return math.exp(self.n * (min(log_w, 0.0) - self.log_m - slack))

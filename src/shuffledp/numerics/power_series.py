@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.logs import log, log_factorials
+from shuffledp.numerics.rounding import Array, U
 
 _ROWS = 64
 _MOST_SWELL = 20.0

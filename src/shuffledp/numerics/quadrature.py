@@ -5,9 +5,8 @@ from __future__ import annotations
 from decimal import Decimal, localcontext
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from shuffledp.numerics.rounding import Array
 
 
 def gauss_legendre(count: int) -> tuple[Array, Array]:

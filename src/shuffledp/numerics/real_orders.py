@@ -16,11 +16,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
 from shuffledp.numerics.logs import log, log_factorials
 from shuffledp.numerics.power_series import by_squaring, log_product
+from shuffledp.numerics.rounding import Array, U
 
 _MOST_SERIES = 2048
 _MORE_TERMS = 64

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array, U, half_tail, log_mass_half
+from shuffledp.numerics.binomial import half_tail, log_mass_half
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log, log1p_exp, log_convex_gap
+from shuffledp.numerics.rounding import Array, U
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile
 
 _EXACT_N = 600

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.numerics.binomial import Array, log_mass
+from shuffledp.numerics.binomial import log_mass
 from shuffledp.numerics.lattice_sum import sum_law
+from shuffledp.numerics.rounding import Array
 
 _CENTRES = (-3.5, -7.0, -10.5, -14.0)
 """Standard deviations below the mean at which the law is computed again, for relative accuracy."""

@@ -22,8 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array, U, half_excess
+from shuffledp.numerics.binomial import half_excess
 from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
+from shuffledp.numerics.rounding import Array, U
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile, refine
 
 _EXACT_N = 100_000

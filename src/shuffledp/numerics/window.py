@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.numerics.binomial import Array, U, log_mass, tail_ratio
+from shuffledp.numerics.binomial import log_mass, tail_ratio
+from shuffledp.numerics.rounding import Array, U
 
 _SUMMED = 8192
 """Runs spanning fewer counts are summed atom by atom; longer ones are differences of tails."""

@@ -16,10 +16,10 @@ from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
-from shuffledp.numerics.binomial import U
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log1p_exp
 from shuffledp.numerics.renyi import TwoSidedRenyi
+from shuffledp.numerics.rounding import U
 from shuffledp.numerics.search import Guess
 from shuffledp.numerics.trinomial import TwoSided, delta_many
 

@@ -40,9 +40,9 @@ from shuffledp.accounting.curves.losses import Ends, Samples, stated_losses
 from shuffledp.accounting.randomizers import LDP, Randomizer, Repeated
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Status
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.composed_losses import Losses, composed_delta, enumerable, revealing
 from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
+from shuffledp.numerics.rounding import Array, U
 from shuffledp.numerics.search import Guess
 
 _SHARES = (0.1, 0.5, 0.9)
@@ -152,7 +152,7 @@ def _quick_renyi(r: AnyRound, order: float) -> float:
     losses = _upper_losses(r)
     if losses.revealing > 0.0:  # the grid ended before the pure budget: these losses are not all
         return r.randomizer.pure
-    value, error = losses.log_mgf(order)
+    value, error = losses.second.log_mgf(order)
     return min(max(value + error, 0.0) / (order - 1.0), r.randomizer.pure)
 
 

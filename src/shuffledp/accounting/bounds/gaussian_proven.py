@@ -23,10 +23,10 @@ from shuffledp.accounting.curves.gdp import gaussian_delta, gaussian_start
 from shuffledp.accounting.randomizers import LDP, Randomizer
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
-from shuffledp.numerics.binomial import U
 from shuffledp.numerics.composition import binomial_window
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
+from shuffledp.numerics.rounding import U
 from shuffledp.numerics.search import Guess, Start
 
 _MOST_ROUNDS = 10**7

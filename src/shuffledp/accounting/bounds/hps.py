@@ -23,9 +23,10 @@ from shuffledp.accounting.curves import Curve, GDPCurve, ProfileCurve, PureEnd
 from shuffledp.accounting.randomizers import LDP, Laplace, Randomizer
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
-from shuffledp.numerics.binomial import Array, half_excess
+from shuffledp.numerics.binomial import half_excess
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.lattice_sum import sum_law
+from shuffledp.numerics.rounding import Array
 
 PROGRAM_RANGE = 0.1
 """The clipping bound C in the authors' program; their result depends on this unit."""

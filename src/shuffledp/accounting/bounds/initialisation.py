@@ -25,7 +25,7 @@ from shuffledp.accounting.curves.tradeoff.hull import lower_hull
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics import normal
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 Shift = Callable[[Array], Array]
 """I -> mu(I), vectorised."""

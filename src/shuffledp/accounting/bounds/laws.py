@@ -18,9 +18,9 @@ from shuffledp.accounting.randomizers import Randomizer, Scene
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
-from shuffledp.numerics.binomial import U
 from shuffledp.numerics.enclosure import QUICK, SEARCH, Enclosure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
+from shuffledp.numerics.rounding import U
 from shuffledp.numerics.search import Guess
 
 _MOST_BUDGET = 300.0

@@ -17,10 +17,10 @@ from shuffledp.accounting.curves import ClosedFormCurve, OrderTable
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
-from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.composition import binomial_window, composed_epsilon
 from shuffledp.numerics.lognormal_mean import LognormalMean
 from shuffledp.numerics.power_series import log_binomial_sums
+from shuffledp.numerics.rounding import Array
 
 _CITATION = "Liew, Takahashi 2023 (Shuffle Gaussian Mechanism for Differential Privacy)"
 MOST_PUBLISHED = 128

@@ -23,7 +23,8 @@ from shuffledp.accounting.curves.tradeoff import (
 from shuffledp.checks import count, positive
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
-from shuffledp.numerics.binomial import Array, log_mass
+from shuffledp.numerics.binomial import log_mass
+from shuffledp.numerics.rounding import Array
 from shuffledp.numerics.window import quantile
 
 _MOST = 8_000_000

@@ -18,9 +18,9 @@ from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd, SearchLimi
 from shuffledp.accounting.randomizers import Randomizer, Scene
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.labels import Direction, Status
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.enclosure import QUICK, Enclosure
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
+from shuffledp.numerics.rounding import Array, U
 from shuffledp.numerics.stochastic import Stand
 
 _WIDTH, _QUICK_WIDTH = 1e-3, 1e-2

@@ -17,8 +17,8 @@ from shuffledp.accounting.curves import ClosedFormCurve, Curve, ProfileCurve, Pu
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.rounding import Array, U
 
 _ROUND_UP = 1.0 + 1e-12
 _SMALLEST, _LARGEST = 1e-100, 150.0

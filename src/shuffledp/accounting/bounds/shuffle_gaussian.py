@@ -27,11 +27,11 @@ from shuffledp.accounting.randomizers import (
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Direction, Status
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.few_reports import call, put, reachable
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
 from shuffledp.numerics.real_orders import log_moment
+from shuffledp.numerics.rounding import Array, U
 
 MOST_ORDERS = 8192
 """Conversions to (epsilon, delta) try integer orders up to this."""

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from shuffledp.accounting.curves.ends import End, PureEnd
-from shuffledp.numerics.binomial import U
 from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
 from shuffledp.numerics.logs import complement_above, log1p_exp
+from shuffledp.numerics.rounding import U
 from shuffledp.numerics.search import peak
 
 Profile = Callable[[float, float], Enclosure]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shuffledp.accounting.curves.base import Curve
-from shuffledp.numerics.binomial import U
+from shuffledp.numerics.rounding import U
 from shuffledp.numerics.search import Start
 
 _LEAST_NORMAL, _LOG_NORMAL = 1e-290, -660.0

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.curves.ends import PureEnd
 from shuffledp.accounting.curves.tradeoff.hull import lower_hull
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.composed_losses import Losses
 from shuffledp.numerics.logs import complement_above
+from shuffledp.numerics.rounding import Array, U
 
 _UNITS = np.concatenate(
     [np.arange(1, 31) * 0.1, 3.0 + np.arange(1, 21) * 0.15, 6.0 + np.arange(1, 21) * 0.3]

@@ -14,8 +14,8 @@ from shuffledp.accounting.curves.convert import tradeoff_from_profile
 from shuffledp.accounting.curves.ends import SearchLimit
 from shuffledp.accounting.curves.renyi import rdp_delta, rdp_epsilon
 from shuffledp.errors import ConversionError
-from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.rounding import Array
 
 _STEEPEST = SearchLimit(60.0)
 _FIRST_TOP = 64

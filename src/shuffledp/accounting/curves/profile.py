@@ -15,8 +15,8 @@ from shuffledp.accounting.curves.ends import End, PureEnd, SearchLimit
 from shuffledp.accounting.curves.losses import Samples, tradeoffs
 from shuffledp.errors import ConversionError
 from shuffledp.labels import Direction
-from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.enclosure import COARSE, FINE, QUICK, SEARCH, Enclosure
+from shuffledp.numerics.rounding import Array
 from shuffledp.numerics.search import SETTLED, Guess, Start, invert_decreasing
 
 _LIMIT = SearchLimit(200.0)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from shuffledp.errors import NOT_SHOWN, ParameterError
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 _CONDITION = "a finite number > 0"
 _NUMERIC = set("0123456789+-.,_eE")

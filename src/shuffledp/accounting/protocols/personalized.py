@@ -24,9 +24,9 @@ from shuffledp.accounting.protocols.budgets import expand
 from shuffledp.accounting.randomizers.families import Family
 from shuffledp.errors import ConversionError, InternalError, ParameterError, answering
 from shuffledp.labels import Direction, Interval, Status, Value
-from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.enclosure import SEARCH
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
+from shuffledp.numerics.rounding import Array
 from shuffledp.numerics.stochastic import Stand, binomial_stand
 
 _MOST_CLASSES = 64

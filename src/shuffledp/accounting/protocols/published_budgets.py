@@ -23,7 +23,7 @@ from shuffledp.accounting.protocols.budgets import expand
 from shuffledp.accounting.randomizers import LDP, Channel
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Status, Value
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 _MOST = 2000
 """LZX compares every budget with every other: above this many they are summarised by quantiles."""

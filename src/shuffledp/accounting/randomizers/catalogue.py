@@ -30,7 +30,7 @@ from shuffledp.accounting.randomizers.finite import (
 )
 from shuffledp.accounting.randomizers.ldp import LDP
 from shuffledp.errors import ParameterError
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 MECHANISMS: dict[str, tuple[Callable[..., Randomizer], tuple[str, ...], tuple[str, ...]]] = {
     # name: builder, parameters it needs, parameters it may take

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from shuffledp.accounting.randomizers.outcomes import Outcomes
-from shuffledp.numerics.binomial import Array, U
+from shuffledp.numerics.rounding import Array, U
 
 _CELL = 0.02
 _MOST = 2000

@@ -20,7 +20,7 @@ from shuffledp.accounting.randomizers.base import Randomizer, Scene
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ParameterError, RegimeError
 from shuffledp.labels import in_full
-from shuffledp.numerics.binomial import Array, U
+from shuffledp.numerics.rounding import Array, U
 
 _DEFAULT_SHARES = (0.0, 0.5)
 """Others at 1 mirror others at 0: exchanging the victim's values covers them."""

@@ -12,7 +12,7 @@ from shuffledp import checks
 from shuffledp.accounting.randomizers.continuous import AdditiveNoise
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ParameterError, RegimeError
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 _LEAST_SCALE = 0.05
 """Deviation, in lengths of the interval, below which likelihood ratios overflow."""

@@ -23,7 +23,7 @@ from shuffledp.accounting.randomizers.continuous import Gaussian, Laplace
 from shuffledp.accounting.randomizers.finite import KRR, Channel
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ParameterError
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 _DOWN = 1.0 - 1e-12
 

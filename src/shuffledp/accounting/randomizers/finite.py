@@ -20,7 +20,7 @@ from shuffledp import checks
 from shuffledp.accounting.randomizers.base import Randomizer, Scene
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ParameterError
-from shuffledp.numerics.binomial import Array, U
+from shuffledp.numerics.rounding import Array, U
 
 Kinds = dict[tuple[int, ...], float]
 """(likely under x, x', x'') -> number or measure of such outcomes."""

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.errors import ConversionError, ParameterError
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.positive_part import Law, mean_positive_part
+from shuffledp.numerics.rounding import Array, U
 
 EXACT = 32.0 * U
 """Relative error of masses written down in closed form: some twenty roundings, two exponentials."""

@@ -12,8 +12,9 @@ from shuffledp.accounting.curves.tradeoff import Gaussian, TradeoffFunction
 from shuffledp.accounting.protocols import Rounds, Shuffled
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.errors import RegimeError
-from shuffledp.numerics.binomial import Array, log_mass
+from shuffledp.numerics.binomial import log_mass
 from shuffledp.numerics.composition import binomial_window
+from shuffledp.numerics.rounding import Array
 from shuffledp.research.reproduce.result import Result, Row
 
 _N = 10_000

@@ -16,7 +16,7 @@ from shuffledp.accounting.curves import GDPCurve
 from shuffledp.accounting.protocols import Personalized, Shuffled, published_budgets
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.accounting.randomizers.families import Family, GaussianFamily, LaplaceFamily
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 from shuffledp.research.reproduce.result import Result, Row, relative
 
 _LEVELS = 40

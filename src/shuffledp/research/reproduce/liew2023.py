@@ -10,7 +10,7 @@ from shuffledp.accounting.bounds.shuffle_gaussian import gaussian_pair, shuffle_
 from shuffledp.accounting.curves import OrderTable
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.randomizers import CheckIn, Gaussian, Randomizer, Repeated
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 from shuffledp.research.reproduce.result import Result, Row, relative
 
 _N = 60_000

@@ -11,7 +11,8 @@ from shuffledp.accounting.bounds.clones import stronger_weight
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.errors import RegimeError
-from shuffledp.numerics.binomial import Array, log_mass
+from shuffledp.numerics.binomial import log_mass
+from shuffledp.numerics.rounding import Array
 from shuffledp.research.reproduce.result import Result, Row, relative
 
 _N = 10_000

@@ -24,7 +24,7 @@ from shuffledp.accounting.curves.tradeoff.function import (
 )
 from shuffledp.accounting.curves.tradeoff.mixture import Mixture, average, joint
 from shuffledp.errors import ParameterError
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 Crossed = Sequence[Sequence[TradeoffFunction]]
 """``crossed[i][j]`` = T(P_j, Q_i), i and j in {0, 1}."""

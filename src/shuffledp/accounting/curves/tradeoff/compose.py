@@ -21,8 +21,8 @@ from shuffledp.accounting.curves.tradeoff.function import TradeoffFunction, uppe
 from shuffledp.accounting.curves.tradeoff.hull import lower_hull, running_sum
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction
-from shuffledp.numerics.binomial import Array, U
 from shuffledp.numerics.logs import log
+from shuffledp.numerics.rounding import Array, U
 
 _TINY = 1e-306
 """Products below this may be lost to underflow; what they could weigh is charged as revealing."""

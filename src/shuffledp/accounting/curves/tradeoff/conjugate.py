@@ -9,7 +9,7 @@ import numpy as np
 
 from shuffledp.accounting.curves.tradeoff.hull import running_sum
 from shuffledp.errors import ParameterError
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 
 @dataclass(frozen=True, eq=False)

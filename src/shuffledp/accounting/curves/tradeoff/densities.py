@@ -19,7 +19,7 @@ from shuffledp.accounting.curves.tradeoff.function import TradeoffFunction
 from shuffledp.accounting.curves.tradeoff.hull import lower_hull
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 Density = Callable[[Array], Array]
 

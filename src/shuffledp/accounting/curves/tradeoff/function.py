@@ -14,8 +14,8 @@ from shuffledp.accounting.curves.tradeoff.conjugate import Conjugate
 from shuffledp.accounting.curves.tradeoff.hull import lower_hull, running_sum, upper_envelope
 from shuffledp.errors import MissingExtraError, ParameterError
 from shuffledp.labels import Direction
-from shuffledp.numerics.binomial import Array
 from shuffledp.numerics.logs import log1p_exp, log_convex_gap
+from shuffledp.numerics.rounding import Array
 
 if TYPE_CHECKING:
     from shuffledp.accounting.curves.tradeoff.compare import Comparison

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 _ROUNDS = 64
 """Vectorised sweeps before the plain stack takes over; a sweep never removes a hull vertex."""

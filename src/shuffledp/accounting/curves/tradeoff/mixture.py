@@ -16,7 +16,7 @@ from shuffledp.accounting.curves.tradeoff.function import (
     joint_direction,
 )
 from shuffledp.errors import ParameterError
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 
 def average(functions: Sequence[TradeoffFunction], weights: Laws) -> TradeoffFunction:

@@ -18,7 +18,7 @@ from shuffledp.accounting.curves.tradeoff.function import TradeoffFunction
 from shuffledp.accounting.curves.tradeoff.hull import lower_hull
 from shuffledp.labels import Direction
 from shuffledp.numerics import normal
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 _RELATIVE, _ABSOLUTE = 1e-12, 1e-15
 """What closed forms in doubles may be off by; tangents are lowered, chords raised by as much."""

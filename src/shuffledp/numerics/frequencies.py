@@ -1,0 +1,355 @@
+"""The frequency engine: E k(S) for a sum S of independent variables, from both sides.
+
+A payoff k lies between two smooth functions, G <= k <= F, whose Fourier transforms decay like a
+Gaussian of width 1/b. For every theta (right of the poles of F) and every window P, Poisson
+summation gives, with s_j = theta + 2 pi i j / P and M(s) = E e^(sS),
+
+    sum_k e^(-theta k P) E F(S + k P) = (1/P) sum_j M(s_j) e^(b^2 s_j^2 / 2) F^(s_j)
+
+and the same for G (docs/proofs/engine.md, sections 1 and 2): a short sum encloses the answer, for
+any law and at a cost that does not grow with the number of variables. A `Transform` knows M, a
+`Payoff` knows F^ and G^; whoever has other ones writes such a class, no more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.rounding import Array, U, all_orders, down, roundings, up
+
+MAX_EXPONENT = 600.0
+"""theta times the largest value is kept about this low: nothing overflows."""
+LOG_FLOOR = -692.0
+"""e^-692 < 5e-301: what is smaller counts as 0, or as 1e-300 (docs/proofs/engine.md, section 6)."""
+_SKIP_LOG = 45.0
+"""Powers of the characteristic function below e^-45 are charged, not summed."""
+_MOMENTS = 1e-6
+"""Share granted to the rounding of variances and fourth moments (docs/proofs/engine.md, section 2)."""
+_LARGEST_EXPONENT = 700.0
+_NORMAL_AT_ZERO = 0.3989
+"""At most 1 / sqrt(2 pi)."""
+_BLOCK = 1 << 16
+_SMALL = 1 << 18
+"""Multiplications per matrix product: BLAS uses one thread for so many, and more would only wait for each other."""
+_MAX_ROUNDS, _STEEPEST, _MAX_THETA = 6, 10.0, 1e60
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """Masses w (1 +- rho) at the values v; they sum to 1 - lost."""
+
+    v: Array
+    w: Array
+    lost: float
+    rho: float
+
+    def log_mgf(self, theta: float) -> tuple[float, float]:
+        """log E[e^(theta V)] and a bound on its error; accurate near 0, where n multiplies it."""
+        (value,), (error,) = self._log_mgfs(np.array([theta]), exact=True)
+        return float(value), float(error)
+
+    def log_mgfs(self, thetas: Array) -> tuple[Array, Array]:
+        """The same at several places, cheaper and less accurate."""
+        rows = max(_BLOCK // self.v.size, 1)
+        parts = [thetas[i : i + rows] for i in range(0, thetas.size, rows)]
+        values, errors = zip(*(self._log_mgfs(part, exact=False) for part in parts), strict=True)
+        return np.concatenate(values), np.concatenate(errors)
+
+    def _log_mgfs(self, thetas: Array, exact: bool) -> tuple[Array, Array]:
+        """Errors: docs/proofs/engine.md, section 3."""
+        x = np.multiply.outer(thetas, self.v)
+        shift = _shift(x.max(axis=1))
+        moved = self.w * np.expm1(np.minimum(x, _LARGEST_EXPONENT))
+        tilted = self.w * np.exp(x - shift[:, None])
+        if exact:
+            drift = np.array([math.fsum([*row, -self.lost]) for row in moved.tolist()])
+        else:
+            drift = moved.sum(axis=1) - self.lost
+        near = (drift > -0.5) & (shift == 0.0)  # else the total itself is the accurate one
+        rounding = self.rho + roundings(12 + np.where(near & exact, 0.0, self.v.size + 1))
+        total = np.where(near, 1 + drift, tilted.sum(axis=1))
+        value = np.where(near, np.log1p(np.maximum(drift, -0.5)), shift + np.log(total))
+        size = np.where(near, np.abs(moved).sum(axis=1) + abs(self.lost), total)
+        arguments = np.einsum("ij,ij->i", np.abs(x) + np.abs(shift)[:, None], tilted)
+        slack = rounding * size + roundings(3) * arguments
+        return value, all_orders(slack) / total + roundings(16) * np.abs(value)
+
+    def tilted_mean(self, theta: float) -> float:
+        """Mean of V under masses proportional to w e^(theta v), roughly."""
+        x = theta * self.v
+        q = self.w * np.exp(x - _shift(x.max()))
+        return float(self.v @ q) / float(q.sum())
+
+
+def _shift(most: Array) -> Array:
+    """What to take off exponents up to ``most``: 0 but where their exponentials leave the doubles."""
+    return np.asarray(most - np.clip(most, 0.0, _LARGEST_EXPONENT))
+
+
+class Spectrum(NamedTuple):
+    """phi = M(theta + i omega) / M(theta) at a run of frequencies."""
+
+    log_modulus: Array
+    argument: Array
+    bound: Array
+    """At least how far the computed phi is off."""
+    size: Array
+    """What the roundings of logarithm and argument are relative to."""
+
+
+class Transform(Protocol):
+    """A moment generating function along the line Re s = theta."""
+
+    theta: float
+
+    def at(self, omega: Array, step: float, start: int) -> Spectrum:
+        """At omega = step * (start, start + 1, ...)."""
+
+    def negligible(self, step: float, last: int) -> tuple[int, int]:
+        """First and last of the frequencies, up to ``last``, where |phi| <= e^-45 for sure."""
+
+
+class Payoff(Protocol):
+    """F^ and F^ - G^, each without the factor e^(b^2 s^2 / 2), at s = theta + i omega."""
+
+    cut: float
+    """Frequencies beyond this over b are charged, not summed."""
+
+    def centre(self, theta: float, b: float) -> tuple[float, float]:
+        """Both at omega = 0."""
+
+    def sums(
+        self, theta: float, b: float, omega: Array, re: Array, im: Array
+    ) -> tuple[float, float]:
+        """Sums over omega of the real parts of (re + i im) F^ and of (re + i im) (F^ - G^)."""
+
+    def size(self, theta: float, b: float, omega: Array) -> Array:
+        """The sum of both moduli, or more."""
+
+    def beyond(self, b: float, first: float) -> float:
+        """At least the integral over omega > first of e^(-b^2 omega^2 / 2) times |F^| or |G^|."""
+
+
+class _Factor(NamedTuple):
+    measure: Measure
+    copies: int
+    log_m: float
+    log_m_error: float
+    p: Array
+    slope: float
+    """The computed characteristic function at omega is off by at most slope * omega."""
+
+
+class Product:
+    """M(s) = e^(-s shift) times powers of the moment generating functions of measures.
+
+    Each law is tilted: p = w e^(theta v) / M(theta).
+    """
+
+    def __init__(
+        self, parts: Sequence[tuple[Measure, int]], theta: float, shift: float = 0.0
+    ) -> None:
+        self.theta, self.shift = theta, shift
+        self.copies = sum(copies for _, copies in parts)
+        self.factors = [self._factor(*part) for part in parts]
+        terms = [copies * log_m for _, copies, log_m, *_ in self.factors]
+        terms += [-theta * shift] if shift else []
+        self.log_m = math.fsum(terms)
+        self.log_m_error = math.fsum(f.copies * f.log_m_error for f in self.factors)
+        self.log_m_error += roundings(2 * len(terms) - 2) * math.fsum(map(abs, terms))
+        self._moments = [self._centred(factor) for factor in self.factors]
+        self.sd = math.sqrt(
+            sum(
+                f.copies * spread
+                for f, (spread, _) in zip(self.factors, self._moments, strict=True)
+            )
+        )
+
+    def _factor(self, measure: Measure, copies: int) -> _Factor:
+        """Errors: docs/proofs/engine.md, section 2, "phi - 1"."""
+        v = measure.v
+        log_m, log_m_error = measure.log_mgf(self.theta)
+        log_w = np.log(measure.w)
+        p = np.exp(self.theta * v + log_w - log_m)
+        relative = roundings(6 * v.size + 200 + 4 * abs(log_m)) + measure.rho + log_m_error
+        each = relative + roundings(12) * (np.abs(self.theta * v) + np.abs(log_w))
+        slope = all_orders(float((p * each) @ np.abs(v)))
+        return _Factor(measure, copies, log_m, log_m_error, p, slope)
+
+    @staticmethod
+    def _centred(factor: _Factor) -> tuple[float, float]:
+        """Variance of one V, and E (V - V')^4."""
+        v, p = factor.measure.v, factor.p
+        centred = v - float(p @ v)
+        variance = float(p @ centred**2)
+        return variance, 2 * float(p @ centred**4) + 6 * variance**2
+
+    def log_growth(self, thetas: Array, exact: bool = False) -> Array:
+        """Upper bounds of ln of M at these places over M(theta)."""
+        total = -(thetas - self.theta) * self.shift
+        for measure, copies, log_m, log_m_error, *_ in self.factors:
+            values, errors = measure._log_mgfs(thetas, True) if exact else measure.log_mgfs(thetas)
+            total = total + copies * (values + errors - log_m + log_m_error)
+        return np.asarray(total)
+
+    def at(self, omega: Array, step: float, start: int) -> Spectrum:
+        """Errors: docs/proofs/engine.md, section 2, "Power"."""
+        log_modulus, argument = np.zeros(omega.size), -self.shift * omega
+        largest, relative, size = np.zeros(omega.size), np.zeros(omega.size), np.abs(argument)
+        for measure, copies, _, _, p, slope in self.factors:
+            x, y = characteristic(measure.v, p, step, start, omega.size)
+            excess = 2 * x + x * x + y * y  # |phi|^2 - 1
+            excess_error = roundings(4) * (2 * np.abs(x) + x * x + y * y)
+            if copies > 1:
+                half_log = 0.5 * np.log1p(np.maximum(excess, U - 1))
+            else:  # a root would lose digits near 0, where no power makes up for it
+                half_log = np.log(np.maximum(np.hypot(1 + x, y), U))
+            turn = np.arctan2(y, 1 + x)
+            shift = slope * omega
+            # |a^n - b^n| <= n |a - b| max(|a|, |b|)^(n-1), here with a power that suits n = 2 too
+            ceiling = np.maximum(excess + 3 * shift + excess_error, U - 1)
+            log_modulus += copies * half_log
+            argument += copies * turn
+            size += copies * (np.abs(turn) + np.abs(half_log))
+            largest += 0.5 * copies * np.log1p(ceiling)
+            relative += copies * (shift * (1.01 + 3 * shift) + excess_error) / (1 + ceiling)
+        bound = np.exp(np.minimum(largest, _LARGEST_EXPONENT)) * relative
+        return Spectrum(log_modulus, argument, bound, size)
+
+    def negligible(self, step: float, last: int) -> tuple[int, int]:
+        """Between the roots of a quadratic in omega^2 (docs/proofs/engine.md, section 2)."""
+        need = -math.expm1(-2 * _SKIP_LOG / self.copies)
+        variance = quartic = 0.0
+        for factor, (spread, fourth) in zip(self.factors, self._moments, strict=True):
+            share = factor.copies / self.copies
+            off = roundings(2 * (factor.p.size + 100)) * float(factor.p @ np.abs(factor.measure.v))
+            variance += share * (down(spread, _MOMENTS) - off**2)
+            quartic += share * up(fourth, _MOMENTS) / 24
+        root = variance**2 - 4 * quartic * need
+        if not (variance > 0 and root > 0):
+            return last + 1, last
+        top = variance + math.sqrt(root)
+        first = min(math.ceil(math.sqrt(2 * need / top) / step) + 1, last + 1)
+        return first, min(math.floor(math.sqrt(top / (2 * quartic)) / step) - 1, last)
+
+
+def characteristic(
+    values: Array, weights: Array, step: float, start: int, count: int
+) -> tuple[Array, Array]:
+    """Re and Im of E e^(i omega V) - 1 at omega = step * (start, ..., start + count - 1).
+
+    With omega = coarse + fine: e^(i omega v) - 1 = A B + A + B, A and B the same at coarse and fine,
+    so a matrix product does most of the work and small arguments stay accurate.
+    """
+    fine = math.isqrt(count - 1) + 1
+    coarse = -(-count // fine)
+    far, near = (start + fine * np.arange(coarse)) * step, np.arange(fine) * step
+    re, im = np.zeros((coarse, fine)), np.zeros((coarse, fine))
+    block = max(_SMALL // (coarse * fine), 32)
+    for i in range(0, values.size, block):
+        v, w = values[i : i + block], weights[i : i + block]
+        xa, xb = np.multiply.outer(far, v), np.multiply.outer(v, near)
+        a_re, a_im = -2.0 * np.sin(0.5 * xa) ** 2 * w, np.sin(xa) * w
+        b_re, b_im = -2.0 * np.sin(0.5 * xb) ** 2, np.sin(xb)
+        re += a_re @ b_re - a_im @ b_im + a_re.sum(1)[:, None] + w @ b_re
+        im += a_re @ b_im + a_im @ b_re + a_im.sum(1)[:, None] + w @ b_im
+    return re.ravel()[:count], im.ravel()[:count]
+
+
+def frequency_sum(transform: Transform, payoff: Payoff, step: float, b: float) -> Enclosure:
+    """Sums over all k of e^(-theta k P) E F(S + kP) above and of the same for G below, over M(theta)."""
+    theta = transform.theta
+    last = math.ceil(payoff.cut / (b * step))
+    skip_from, skip_to = transform.negligible(step, last)
+    sums = np.zeros(4)
+    for start, stop in ((1, skip_from), (max(skip_to + 1, skip_from), last + 1)):
+        for block in range(start, stop, _BLOCK):
+            sums += _terms(transform, payoff, step, b, block, min(_BLOCK, stop - block))
+    smooth, kernel, absolute, error = sums.tolist()
+    centre, kernel_centre = payoff.centre(theta, b)
+    error += roundings(last + 100) * (absolute + float(payoff.size(theta, b, np.zeros(1))[0]))
+    error += payoff.beyond(b, last * step) / step
+    if skip_from <= skip_to:
+        error += math.exp(-_SKIP_LOG) * payoff.beyond(b, (skip_from - 1) * step) / step
+    factor = math.exp((b * theta) ** 2 / 2) * step / (2 * math.pi)
+    return Enclosure(
+        factor * (centre - kernel_centre + 2 * (smooth - kernel - error)),
+        factor * (centre + 2 * (smooth + error)),
+    )
+
+
+def _terms(
+    transform: Transform, payoff: Payoff, step: float, b: float, start: int, count: int
+) -> Array:
+    """Sums over one block of frequencies: for F, for F - G, of moduli, of error bounds."""
+    theta = transform.theta
+    omega = np.arange(start, start + count, dtype=np.float64) * step
+    phi = transform.at(omega, step, start)
+    gauss = np.exp(-0.5 * (b * omega) ** 2)
+    modulus = np.exp(phi.log_modulus) * gauss
+    phase = phi.argument + b * b * theta * omega
+    size = payoff.size(theta, b, omega)
+    sums = payoff.sums(theta, b, omega, modulus * np.cos(phase), modulus * np.sin(phase))
+    relative = roundings(64) * (1 + phi.size + b * b * (theta + omega) * omega)
+    error = all_orders(float((phi.bound * gauss + relative * modulus) @ size))
+    return np.array([*sums, modulus @ size, error])
+
+
+def narrowed(
+    transform: Transform,
+    payoff: Payoff,
+    window: Callable[[float], tuple[float, float]],
+    best: Enclosure,
+    estimate: float,
+    offset: float,
+    width: float,
+    limit: int,
+    atom: float = 0.0,
+) -> Enclosure:
+    """E k(S) / M(theta): ``best`` made as narrow as asked, with at most ``limit`` frequencies at a time.
+
+    ``window`` gives a step and what the terms k != 0 add to the lower end, about its argument;
+    ``estimate`` and ``offset`` are about the answer and what it will be added to. ``atom`` is at most
+    Pr[S = 0] / M(theta): there F is too large by b / sqrt(2 pi) for sure.
+    """
+    theta = transform.theta
+    b = math.sqrt(0.7 * width) / theta
+    for _ in range(_MAX_ROUNDS if theta < _MAX_THETA else 0):  # beyond, omega^4 may overflow
+        step, alias = window(0.02 * width * (estimate + offset))
+        exhausted = b * step * limit < payoff.cut
+        if exhausted:
+            b = payoff.cut / (step * limit)
+        if b * theta > _STEEPEST:
+            break
+        found = frequency_sum(transform, payoff, step, b)
+        upper = found.upper - atom * b * _NORMAL_AT_ZERO
+        best = Enclosure(max(best.lower, found.lower - alias), min(best.upper, upper))
+        got = (best.upper - best.lower) / (best.upper + offset)
+        if got <= width or exhausted:
+            break
+        estimate = max(best.lower, 1e-3 * best.upper)
+        b *= min(max(0.7 * width / got, 0.01), 0.5)
+    return best
+
+
+def shortest(gaps: Array, log_bounds: Array, log_target: float) -> tuple[float, float, float]:
+    """Period P at which some e^(log bound - gap P) is about the target; that gap and bound."""
+    lengths = np.maximum(log_bounds - log_target + 1, 1.0) / gaps
+    best = int(np.argmin(lengths))
+    return float(lengths[best]), float(gaps[best]), float(log_bounds[best])
+
+
+def scaled(x: float, log_factor: float, sign: int) -> float:
+    """x e^log_factor rounded in the direction of ``sign``; 0 if x <= 0 or the result < 1e-300."""
+    if x <= 0:
+        return 0.0
+    y = math.log(x) + log_factor
+    if y < LOG_FLOOR:
+        return 0.0
+    return math.exp(y + sign * roundings(8) * (1 + abs(y) + abs(log_factor)))
