@@ -1,6 +1,6 @@
-"""Many processes spend from one cohort at once; some are killed with SIGKILL.
+"""Many processes spend from one cohort at once; some are killed, or their sessions are, at a chosen step.
 
-Run by itself, so that it may fork: python -m tests.ledger.spenders STORE THING FILE SPENDERS KILLS
+Run by itself, so that it may fork: python -m tests.ledger.spenders STORE THING FILE SPENDERS KILLS WHOM
 Each receipt's number goes to the end of FILE as soon as its spender holds it. When the kills are
 done the spenders go on until the budget is used up.
 """
@@ -10,14 +10,58 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from shuffledp import LDP, BudgetExceededError, LedgerError, Shuffled
 from shuffledp.ledger import Guarantee, Ledger
+from shuffledp.ledger.store import Execute, Store
 
 THINGS: dict[str, Guarantee | Shuffled] = {
     "stated": Guarantee("0.01", "1e-9"),
     "protocol": Shuffled(LDP(eps0=0.3), n=100),
 }
+STEPS = 80
+"""A few spends: each statement is a step, and each end of a transaction."""
+
+
+@dataclass
+class Doomed:
+    """A store that sends SIGKILL after so many steps, to its own process or to its server's, and again."""
+
+    store: Store
+    whom: str
+    steps: list[int]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    @contextmanager
+    def transaction(self, *, write: bool, create: bool = False) -> Iterator[Execute]:
+        with self.store.transaction(write=write, create=create) as execute:
+            self._step(execute)
+
+            def watched(sql: str, *values: object) -> list[tuple[Any, ...]]:
+                rows = execute(sql, *values)
+                self._step(execute)
+                return rows
+
+            yield watched
+        self._step(None)  # recorded, and the spender has not heard of it
+
+    def _step(self, execute: Execute | None) -> None:
+        if not self.steps:
+            return
+        self.steps[0] -= 1
+        if self.steps[0] > 0:
+            return
+        if self.whom == "spender":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif execute is not None:
+            self.steps.pop(0)
+            os.kill(execute("SELECT pg_backend_pid()")[0][0], signal.SIGKILL)
 
 
 def spend_on(ledger: Ledger, thing: str, file: int) -> None:
@@ -32,35 +76,38 @@ def spend_on(ledger: Ledger, thing: str, file: int) -> None:
             time.sleep(0.05)
 
 
-def start(ledger: Ledger, thing: str, file: int) -> int:
-    child = os.fork()
-    if child == 0:
+def start(work: Callable[[], None]) -> None:
+    if os.fork() == 0:
         try:
-            spend_on(ledger, thing, file)
+            work()
         finally:
             os._exit(0)
-    return child
 
 
-def main(store: str, thing: str, path: str, spenders: int, kills: int) -> None:
+def main(store: str, thing: str, path: str, spenders: int, kills: int, whom: str) -> None:
     chance = random.Random(7)
     ledger = Ledger.open(store, timeout=300.0)
     file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND)
-    alive = [start(ledger, thing, file) for _ in range(spenders)]
-    for _ in range(kills):
-        enough = os.fstat(file).st_size + 4 * chance.randrange(4)  # a few receipts later
-        while os.fstat(file).st_size < enough:
-            if os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-                raise SystemExit("the budget was used up before the last kill")
-            time.sleep(0.001)
-        time.sleep(chance.uniform(0.0, 0.01))
-        victim = alive.pop(chance.randrange(len(alive)))
-        os.kill(victim, signal.SIGKILL)
-        os.waitpid(victim, 0)
-        alive.append(start(ledger, thing, file))
-    for child in alive:
-        os.waitpid(child, 0)
+
+    def begin(times: int = 0) -> None:
+        doomed = Doomed(ledger.store, whom, [chance.randint(1, STEPS) for _ in range(times)])
+        start(lambda: spend_on(Ledger(doomed), thing, file))
+
+    alive = 0
+    while whom == "spender" and (kills or alive):
+        if kills and alive < spenders:
+            begin(1)
+            kills, alive = kills - 1, alive + 1
+        elif os.WIFSIGNALED(os.wait()[1]):
+            alive -= 1
+        else:
+            raise SystemExit("the budget was used up before the last kill")
+    for _ in range(spenders):
+        begin(kills)  # of servers: by the first one
+        kills = 0
+    for _ in range(spenders):
+        os.wait()
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4], *map(int, sys.argv[4:6]))
+    main(*sys.argv[1:4], *map(int, sys.argv[4:6]), sys.argv[6])

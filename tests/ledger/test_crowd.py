@@ -1,40 +1,36 @@
 """Spenders at once, killed at any moment: never over budget, nothing acknowledged is lost."""
 
-import os
-import signal
 import subprocess
 import sys
 import threading
-import time
+from itertools import pairwise
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from shuffledp import BudgetExceededError, LedgerError
 from shuffledp.ledger import Ledger, Sum, planned, renyi
 from shuffledp.ledger.rules import RuleMaker
 from shuffledp.ledger.sqlite import SQLiteStore
-from tests.ledger.cluster import Cluster, cluster
+from tests.ledger.cluster import cluster
 from tests.ledger.spenders import THINGS
 
 ROOT = Path(__file__).parents[2]
 
 
-class Crowd:
-    """Spenders at work in processes of their own."""
-
-    def __init__(self, store: str, folder: Path, thing: str, spenders: int, kills: int = 0) -> None:
-        self.file = folder / "acknowledged"
-        arguments = [store, thing, str(self.file), str(spenders), str(kills)]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.ledger.spenders", *arguments], cwd=ROOT
-        )
-
-    def acknowledged(self) -> list[int]:
-        """Numbers of all receipts, once the budget is used up."""
-        assert self.process.wait(900) == 0
-        return [int(line) for line in self.file.read_text().splitlines()]
+def _crowd(
+    store: str, folder: Path, thing: str, spenders: int, kills: int = 0, whom: str = "spender"
+) -> list[int]:
+    """Numbers of all receipts of spenders at once, once the budget is used up."""
+    file = folder / "acknowledged"
+    arguments = [store, thing, str(file), str(spenders), str(kills), whom]
+    subprocess.run(
+        [sys.executable, "-m", "tests.ledger.spenders", *arguments],
+        cwd=ROOT,
+        check=True,
+        timeout=900,
+    )
+    return [int(line) for line in file.read_text().splitlines()]
 
 
 def _check(ledger: Ledger, thing: str, acknowledged: list[int]) -> int:
@@ -64,22 +60,44 @@ def test_64_spenders_at_once(store: str, tmp_path: Path, thing: str, rule: RuleM
     ledger = Ledger.open(store)
     ledger.create("users", "1", "1e-6", rule)
     fits = ledger.remaining("users", THINGS[thing])
-    acknowledged = Crowd(store, tmp_path, thing, spenders=64).acknowledged()
+    acknowledged = _crowd(store, tmp_path, thing, spenders=64)
     assert _check(ledger, thing, acknowledged) == len(acknowledged) == fits
 
 
 @pytest.mark.parametrize("kills", [40, pytest.param(200, marks=pytest.mark.slow)])
-def test_spenders_killed_at_random(store: str, tmp_path: Path, kills: int) -> None:
+def test_spenders_killed_among_others(store: str, tmp_path: Path, kills: int) -> None:
     ledger = Ledger.open(store)
-    ledger.create("users", f"{kills // 2}", "1e-5")
-    fits = 50 * kills  # far more than are spent before the last kill
-    acknowledged = Crowd(store, tmp_path, "stated", spenders=8, kills=kills).acknowledged()
+    ledger.create("users", f"{kills // 8}", "1e-5")
+    fits = 25 * kills // 2  # far more than are spent before the last kill
+    acknowledged = _crowd(store, tmp_path, "stated", 8, kills)
     assert _check(ledger, "stated", acknowledged) == fits
     assert fits - kills <= len(acknowledged) <= fits  # each kill hides at most one receipt
     assert ledger.balance("users").left["epsilon"] == 0
     if isinstance(ledger.store, SQLiteStore):
         with ledger.store.transaction(write=False) as execute:
             assert execute("PRAGMA integrity_check") == [("ok",)]
+
+
+@pytest.mark.parametrize("manner", ["careful", "careless"])
+def test_a_spender_killed_at_any_moment(store: str, tmp_path: Path, manner: str) -> None:
+    """Before each call that writes or sends. The careless one, a negative control, is found out."""
+    found = subprocess.run(
+        [sys.executable, "-m", "tests.ledger.killed", store, str(tmp_path), manner],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if manner == "careless":
+        assert "AssertionError: a spend was lost" in found.stderr
+        assert found.returncode == 1
+        return
+    assert found.returncode == 0, found.stderr
+    lines = [line.split() for line in found.stdout.splitlines()]
+    hidden = [int(booked) - int(acknowledged) for booked, acknowledged, _ in lines]
+    steps = [later - earlier for earlier, later in pairwise(hidden)]
+    assert set(steps) == {0, 1}  # a kill hides at most one receipt, and some do
+    assert [end for *_, end in lines] == ["killed"] * (len(lines) - 1) + ["ended"]
+    assert len(lines) > 20
 
 
 @pytest.mark.parametrize("crashes", [1, pytest.param(20, marks=pytest.mark.slow)])
@@ -89,29 +107,10 @@ def test_a_server_that_crashes(tmp_path: Path, crashes: int) -> None:
         url = running.database("crashing")
         ledger = Ledger.open(url)
         ledger.create("users", f"{2 * crashes}", "1e-5")
-        crowd = Crowd(url, tmp_path, "stated", spenders=8)
-        done = 0
-        while done < crashes and crowd.process.poll() is None:
-            done += _kill_a_session(running)
-            time.sleep(0.1)
-        assert done == crashes
-        acknowledged = crowd.acknowledged()
+        acknowledged = _crowd(url, tmp_path, "stated", 8, crashes, "server")
+        assert (running.folder / "log").read_text().count("was terminated by signal 9") == crashes
         assert _check(ledger, "stated", acknowledged) == 200 * crashes
         assert len(acknowledged) >= (200 - 8) * crashes
-
-
-def _kill_a_session(running: Cluster) -> bool:
-    try:
-        with psycopg.connect(running.url("postgres")) as connection:
-            row = connection.execute(
-                "SELECT pid FROM pg_stat_activity WHERE datname = 'crashing' LIMIT 1"
-            ).fetchone()
-            if row is None:
-                return False
-            os.kill(row[0], signal.SIGKILL)
-            return True
-    except (psycopg.Error, ProcessLookupError):
-        return False
 
 
 def test_two_may_make_the_same_ledger(store: str) -> None:

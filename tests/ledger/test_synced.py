@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from shuffledp.ledger import Guarantee, Ledger
-from tests.ledger import tracer
+from tests import tracer
 from tests.ledger.cluster import USER, cluster
 
 SPENDS = 5

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import random
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -289,58 +286,21 @@ def test_noise_makes_up_for_rounding_in_a_long_sum() -> None:
     assert many.sensitivity >= 0.2 * (1 + 2.0**32 * 2.0**-53)
 
 
-_SCRIPT = """
-import sys, torch
-from tests.training.test_run import DATA, sgd
-from shuffledp.training import run
-torch.set_num_threads(1)
-print("ready", flush=True)
-history = run(sgd(epochs=40, simulation=sys.argv[2] == "simulation"), DATA, folder=sys.argv[1],
-              on_row=lambda row: print(row.release, row.epsilon, flush=True))
-print("total", history.spent.epsilon)
-"""
-
-
-def _killed(folder: Path, mode: str, after: float | None) -> list[str]:
-    """Start the run; kill -9 it some time after it begins, unless it ends before."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", _SCRIPT, str(folder), mode],
-        stdout=subprocess.PIPE,
-        text=True,
+def test_killed_at_any_moment_and_resumed(tmp_path: Path) -> None:
+    """Nothing is shown before it is booked. The careless one, a negative control, is found out."""
+    manners = ["simulation", "secure", "careless"]
+    found = subprocess.run(
+        [sys.executable, "-m", "tests.training.killed", str(tmp_path / "run"), *manners],
         cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
     )
-    assert process.stdout is not None
-    first = process.stdout.readline()
-    assert first == "ready\n"
-    if after is not None:
-        time.sleep(after)
-        process.send_signal(signal.SIGKILL)
-    lines = process.stdout.read().splitlines()
-    process.wait()
-    process.stdout.close()
-    return lines
-
-
-def _kill_and_resume(folder: Path, mode: str, kills: int) -> None:
-    whole = sgd(epochs=40).account.after(40).epsilon
-    chance = random.Random(mode)
-    released = 0
-    for _ in range(kills):
-        for line in _killed(folder, mode, chance.uniform(0.0, 0.12)):
-            if line[0].isdigit():
-                released = max(released, int(line.split()[0]))
-        booked = FileBook(folder / "book.json", {}).total()
-        assert released <= booked <= 40
-    lines = _killed(folder, mode, None)
-    assert lines[-1] == f"total {whole}"
-    assert FileBook(folder / "book.json", {}).total() == 40
-
-
-def test_killed_and_resumed(tmp_path: Path) -> None:
-    _kill_and_resume(tmp_path, "simulation", 2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["simulation", "secure"])
-def test_killed_twenty_times_and_resumed(tmp_path: Path, mode: str) -> None:
-    _kill_and_resume(tmp_path, mode, 20)
+    assert "The book records 0 releases, the checkpoint 1" in found.stderr
+    assert found.returncode == 1
+    lines = found.stdout.splitlines()
+    for manner in manners[:2]:
+        assert f"{manner} ended: shown 2, booked 2, resumed to 2" in lines, found.stderr
+        assert {line for line in lines if line.startswith(f"{manner} killed")} == {
+            f"{manner} killed: shown {shown}, booked {booked}, resumed to 2"
+            for shown, booked in ((0, 0), (0, 1), (1, 1), (1, 2))
+        }

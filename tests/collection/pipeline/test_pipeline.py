@@ -2,11 +2,9 @@
 
 import json
 import os
-import random
-import signal
+import re
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from shuffledp import Shuffled
-from shuffledp.collection.pipeline.job import Job
+from shuffledp import ParameterError, Shuffled
+from shuffledp.collection.devices import simulation
+from shuffledp.collection.pipeline import Embedded, Job, encode, run
 from shuffledp.collection.pipeline.report_files import read_reports
 from shuffledp.interfaces.cli import main
 
@@ -122,6 +121,25 @@ def test_a_guarantee_is_computed_once_for_all_steps() -> None:
     later = replace(job, shuffled=True, simulated=True)
     assert job.guarantee is later.guarantee
     assert replace(job, n=4001).guarantee is not job.guarantee
+
+
+def test_what_breaks_its_promise_never_runs(folder: Path, tmp_path: Path) -> None:
+    """A job made by hand, or its header edited: one end of the guarantee above epsilon is enough."""
+    kept = Job("histogram", ("dest",), N, 1.0, 1e-6, "krr", 2.0, tuple(SHARES))
+    exactly = replace(kept, epsilon=kept.guarantee.upper)
+    assert exactly.checked() is exactly
+    broken = replace(kept, epsilon=float(np.nextafter(exactly.epsilon, 0.0)))
+    assert broken.guarantee.lower <= broken.epsilon
+    data, out = folder / "survey.csv", tmp_path / "out.csv"
+    booked: list[Job] = []
+    for start in (
+        lambda: encode(broken, data, out, simulation(1)),
+        lambda: run(broken, data, Embedded(simulation(1)), book=lambda job, _: booked.append(job)),
+        lambda: run(broken, data, Embedded(simulation(1)), reports=out),
+    ):
+        with pytest.raises(ParameterError, match=r"strength.*such that epsilon <="):
+            start()
+    assert os.listdir(tmp_path) == booked == []
 
 
 def test_simulations_repeat_and_say_so(folder: Path) -> None:
@@ -243,36 +261,19 @@ def test_a_full_disk_leaves_nothing(folder: Path, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_killed_at_any_moment(folder: Path, tmp_path: Path) -> None:
-    """Over and over the same output: after kill -9 it is absent, or whole and readable."""
-    code = """
-import sys
-from dataclasses import replace
-from shuffledp.collection.pipeline import Job, encode, shuffle
-from shuffledp.collection.devices import secure
-data, folder = sys.argv[1:]
-job = Job("histogram", ("dest",), 4000, 1.0, 1e-6, "krr", 2.0, ("ATL", "BOS", "LAX"))
-print("ready", flush=True)
-while True:
-    encode(job, data, folder + "/encoded.parquet", secure())
-    shuffle(folder + "/encoded.parquet", folder + "/mixed.csv", secure(), memory=4096)
-"""
-    outputs = [tmp_path / "encoded.parquet", tmp_path / "mixed.csv"]
-    seen = 0
-    for _ in range(6):
-        child = subprocess.Popen(
-            [sys.executable, "-c", code, str(folder / "survey.csv"), str(tmp_path)],
-            stdout=subprocess.PIPE,
-        )
-        assert child.stdout is not None
-        child.stdout.readline()
-        time.sleep(random.uniform(0.0, 1.5))
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
-        for path in outputs:
-            if path.exists():
-                seen += 1
-                assert _ok(f"analyze {path} --unshuffled")["reports"] == N
-                path.unlink()
-    assert seen > 0
+@pytest.mark.parametrize("manner", ["careful", "careless"])
+def test_killed_at_any_moment(tmp_path: Path, manner: str) -> None:
+    """After kill -9 an output is absent, or whole. The careless one, a negative control, is found out."""
+    found = subprocess.run(
+        [sys.executable, "-m", "tests.collection.pipeline.killed", str(tmp_path), manner],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+    )
+    if manner == "careless":
+        assert "Parquet file size is 0 bytes" in found.stderr
+        assert found.returncode == 1
+    else:
+        assert found.returncode == 0, found.stderr
+        # write, sync, rename: then an output is there, whatever becomes of the folder and the next
+        assert re.fullmatch(r"(--\n){3,}(\+-\n){4,}\+\+\n", found.stdout)

@@ -1,6 +1,6 @@
 """Which files a program and its children write and sync, in order: a small strace for Linux.
 
-python tests/ledger/tracer.py LOG USER PROGRAM ARGUMENTS... becomes the user of that number, runs
+python tests/tracer.py LOG USER PROGRAM ARGUMENTS... becomes the user of that number, runs
 the program and writes one JSON line for each event: {"call": "write" | "send" | "sync",
 "path": of the file, "start": first bytes sent}. Writing counts when it begins, syncing when it has
 succeeded. Nothing needs to be installed, and no privilege: a
@@ -14,6 +14,8 @@ import platform
 import signal
 import struct
 import sys
+import traceback
+from collections.abc import Callable
 from typing import TextIO
 
 TRACEME, SYSCALL, SETOPTIONS, GET_SYSCALL_INFO = 0, 24, 0x4200, 0x420E
@@ -56,17 +58,22 @@ def _event(pid: int, number: int, first: int, second: int, third: int) -> dict[s
     return {"call": CALLS[number], "path": path, "start": start.decode("latin-1")}
 
 
-def trace(log: TextIO, command: list[str]) -> int:
-    """Run the command; its exit status."""
+def follow(work: Callable[[], object], on_call: Callable[[int, int, tuple[int, ...]], None]) -> int:
+    """Do the work in a child, telling of every system call (pid, ENTRY or EXIT, numbers); its status."""
     root = os.fork()
     if root == 0:
-        _ptrace(TRACEME, 0)
-        os.kill(os.getpid(), signal.SIGSTOP)
-        os.execvp(command[0], command)
+        try:
+            _ptrace(TRACEME, 0)
+            os.kill(os.getpid(), signal.SIGSTOP)
+            work()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
     os.waitpid(root, 0)
     _ptrace(SETOPTIONS, root, 0, SYSGOOD | FORK | VFORK | CLONE | EXITKILL)
     _ptrace(SYSCALL, root)
-    syncing: dict[int, dict[str, str]] = {}
     while True:
         pid, status = os.waitpid(-1, 0x40000000)  # __WALL: threads too
         if os.WIFEXITED(status) or os.WIFSIGNALED(status):
@@ -74,24 +81,34 @@ def trace(log: TextIO, command: list[str]) -> int:
                 return os.waitstatus_to_exitcode(status)
             continue
         stop, passed_on = os.WSTOPSIG(status), 0
-        if stop == signal.SIGTRAP | 0x80:
-            kind, numbers = _call(pid)
-            event = None
-            if kind == ENTRY and numbers[0] in CALLS:
-                event = _event(pid, *numbers[:4])
-                if event["call"] == "sync":  # counts once it is done
-                    event, syncing[pid] = None, event
-            elif kind == EXIT and pid in syncing:
-                event = syncing.pop(pid) if numbers[0] == 0 else None
-            if event is not None:
-                log.write(json.dumps(event) + "\n")
-                log.flush()
-        elif stop not in (signal.SIGTRAP, signal.SIGSTOP):
-            passed_on = stop
         try:
+            if stop == signal.SIGTRAP | 0x80:
+                on_call(pid, *_call(pid))
+            elif stop not in (signal.SIGTRAP, signal.SIGSTOP):
+                passed_on = stop
             _ptrace(SYSCALL, pid, 0, passed_on)
         except ProcessLookupError:
             continue
+
+
+def trace(log: TextIO, command: list[str]) -> int:
+    """Run the command; its exit status."""
+    syncing: dict[int, dict[str, str]] = {}
+
+    def on_call(pid: int, kind: int, numbers: tuple[int, ...]) -> None:
+        event = None
+        if kind == ENTRY and numbers[0] in CALLS:
+            event = _event(pid, *numbers[:4])
+            if event["call"] == "sync":  # counts once it is done
+                event, syncing[pid] = None, event
+        elif kind == EXIT and pid in syncing:
+            done = syncing.pop(pid)
+            event = done if numbers[0] == 0 else None
+        if event is not None:
+            log.write(json.dumps(event) + "\n")
+            log.flush()
+
+    return follow(lambda: os.execvp(command[0], command), on_call)
 
 
 def _become(user: int) -> None:
