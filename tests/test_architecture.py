@@ -17,7 +17,10 @@ FLOORS = {
     "accounting": ["randomizers", "curves", "bounds", "protocols"],
     "ledger": [],
     "collection": ["devices", "shuffling", "analysis", "planning", "pipeline", "auditing"],
-    "service": ["sealing", "keys", "wire", "task", "device", "batch", "analyst"],
+    "service": [
+        *("sealing", "keys", "wire", "task", "device", "client"),
+        *("batch", "analyst", "store", "shuffler", "server"),
+    ],
     "training": [],
     "display": [],
     "research": ["reproduce", "atlas"],

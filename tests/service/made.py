@@ -1,16 +1,26 @@
 """Tasks, keys and reports for tests: small, and the same every time."""
 
 import hashlib
+import json
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from shuffledp.collection.devices import simulation
 from shuffledp.collection.pipeline import Job
+from shuffledp.errors import BudgetExceededError
+from shuffledp.service.batch import read_batch
+from shuffledp.service.device import Device
+from shuffledp.service.keys import KeyRing, write_private
 from shuffledp.service.sealing import PrivateKey, PublicKey
+from shuffledp.service.shuffler import Shuffler
+from shuffledp.service.store import Store
 from shuffledp.service.task import Task
 
 OPENS = 1_800_000_000
 HOUR = 3600
+STREAM = simulation(11)
 
 
 @cache
@@ -53,3 +63,70 @@ def make_task(
         cohort=cohort,
         length=length,
     )
+
+
+class Purse:
+    """Pays for so many batches, each once."""
+
+    def __init__(self, limit: int = 1000) -> None:
+        self.limit = limit
+        self.paid: set[bytes] = set()
+
+    def check(self, task: Task) -> None:
+        assert task.cohort == "people"
+
+    def spend(self, _task: Task, batch_id: bytes) -> None:
+        if batch_id not in self.paid and len(self.paid) >= self.limit:
+            raise BudgetExceededError("The purse is empty.")
+        self.paid.add(batch_id)
+
+
+class Clock:
+    """Stands still unless told."""
+
+    def __init__(self, now: float = OPENS) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def make_ring(folder: Path, *names: str) -> KeyRing:
+    """A shuffler's keys; the last one is current."""
+    listed = [
+        {"public": key(name).public.raw.hex(), "state": "accepted"} for name in reversed(names)
+    ]
+    listed[0]["state"] = "current"
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        write_private(folder / f"{key(name).public.id.hex()}.pem", key(name))
+    (folder / "ring.json").write_text(json.dumps({"protocol": "shuffledp-keys-1", "keys": listed}))
+    return KeyRing(folder)
+
+
+def make_shuffler(folder: Path, store: Store, **more: Any) -> Shuffler:
+    """With a clock that stands still at the opening of tasks, and a purse."""
+    return Shuffler(
+        store,
+        more.pop("ring", None) or make_ring(folder / "keys", "shuffler"),
+        folder / "outbox",
+        more.pop("book", None) or Purse(),
+        **{"clock": Clock(), "stream": simulation(5), **more},
+    )
+
+
+def records(task: Task, number: int, value: Any = "A", using: str = "shuffler") -> list[bytes]:
+    """What so many devices send."""
+    place = task.shuffler.index(key(using).public)
+    return [Device(task, STREAM).report(value).record(place) for _ in range(number)]
+
+
+def contents(path: Path) -> list[bytes]:
+    """The reports in a batch as the analyst reads them, in order."""
+    batch, blocks = read_batch(path)
+    step, info = batch.task.format.inner, batch.task.format.inner_info
+    return [
+        key("analyst").open(block[start : start + step], info)
+        for block in blocks
+        for start in range(0, len(block), step)
+    ]

@@ -18,6 +18,7 @@ import click
 from shuffledp import __version__
 from shuffledp.errors import ParameterError, ShuffleDPError
 from shuffledp.interfaces.cli.account import account
+from shuffledp.interfaces.cli.analyst import analyst, collect
 from shuffledp.interfaces.cli.analyze import analyze
 from shuffledp.interfaces.cli.atlas import atlas
 from shuffledp.interfaces.cli.audit import audit
@@ -28,9 +29,11 @@ from shuffledp.interfaces.cli.ledger import ledger
 from shuffledp.interfaces.cli.personalized import personalized
 from shuffledp.interfaces.cli.plan import plan
 from shuffledp.interfaces.cli.refute import refute
+from shuffledp.interfaces.cli.report import report
 from shuffledp.interfaces.cli.reproduce import reproduce
 from shuffledp.interfaces.cli.run import run
 from shuffledp.interfaces.cli.shuffle import shuffle
+from shuffledp.interfaces.cli.shuffler import shuffler
 from shuffledp.interfaces.cli.theorems import theorems
 from shuffledp.interfaces.cli.train import train
 from shuffledp.interfaces.cli.web import web
@@ -140,6 +143,10 @@ for _command in (
     shuffle,
     analyze,
     audit,
+    analyst,
+    shuffler,
+    report,
+    collect,
     ledger,
     atlas,
     web,

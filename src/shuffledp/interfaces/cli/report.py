@@ -1,0 +1,57 @@
+"""shuffledp report: what one device does."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from shuffledp.errors import NOT_SHOWN, ParameterError
+from shuffledp.interfaces.cli.options import json_option, print_json
+
+
+@click.command()
+@click.option(
+    "--task", "url", required=True, help="Address of the task, https://host/v1/tasks/<digits>."
+)
+@click.option(
+    "--value",
+    required=True,
+    help="What this person holds; several numbers are separated by commas. -: read it from stdin, where no list of processes shows it.",
+)
+@click.option("--attempts", type=click.IntRange(1, 100), default=8, show_default=True)
+@json_option
+def report(url: str, value: str, attempts: int, as_json: bool) -> None:
+    """Randomize one person's value on this machine, seal it twice, and send it.
+
+    The guarantee of the task is computed here before anything is sent; a second report of the same
+    person is a second round.
+    """
+    from shuffledp.service import Device
+    from shuffledp.service.client import Client, split_task
+
+    base, task_id = split_task(url)
+    with Client(base, attempts=attempts) as client:
+        task = client.task(task_id)
+        given = sys.stdin.readline().rstrip("\n") if value == "-" else value
+        client.send(Device(task).report(_typed(task.job.task, given)))
+    if as_json:
+        print_json({"task": task_id.hex(), "title": task.title, "guarantee": task.said})
+        return
+    click.echo(f"reported: {task.title}")
+    click.echo(f"privacy: {task.said}")
+
+
+def _typed(question: str, text: str) -> str | float | list[float]:
+    """As the question has it."""
+    if question in ("histogram", "heavy-hitters"):
+        return text
+    try:
+        numbers = [float(each) for each in text.split(",")]
+    except ValueError:
+        raise ParameterError("value", "numbers", NOT_SHOWN) from None
+    if question == "vector":
+        return numbers
+    if len(numbers) != 1:
+        raise ParameterError("value", "one number", NOT_SHOWN)
+    return numbers[0]

@@ -1,0 +1,406 @@
+"""The HTTP interface. Uploads go the short way; everything else is a small Starlette application."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from shuffledp.errors import ServiceError, ShuffleDPError
+from shuffledp.service.server.intake import GROUP, WAITING, Intake
+from shuffledp.service.server.metrics import Metrics
+from shuffledp.service.shuffler import Released, Shuffler
+from shuffledp.service.store import Upload
+from shuffledp.service.task import LONGEST_DOCUMENT, Task
+from shuffledp.service.wire import (
+    MEDIA_PROBLEM,
+    MEDIA_REPORTS,
+    MEDIA_TASK,
+    PATH,
+    TASK_ID,
+    Problem,
+    Refused,
+    parse_id,
+)
+
+log = logging.getLogger("shuffledp.service")
+BODY = 1 << 20
+PATIENCE = 10.0
+_START = f"{PATH}/tasks/"
+_END = "/reports"
+_AT_ONCE = 64
+"""Reports opened before others have their turn."""
+_LOOK_AGAIN = 1.0
+"""Seconds before the store is asked again for a task that nobody knows."""
+_HEADERS = [
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+]
+_ACCEPTED: Message = {
+    "type": "http.response.start",
+    "status": 201,
+    "headers": [(b"content-length", b"0"), *_HEADERS],
+}
+_NOTHING: Message = {"type": "http.response.body", "body": b""}
+_RETRY = {Problem.BUSY: b"1", Problem.FULL: b"60", Problem.UNAVAILABLE: b"5", Problem.FAULT: b"5"}
+_CLOSING = {Problem.TOO_LARGE, Problem.TOO_SLOW, Problem.UNAUTHORIZED}
+"""After these the rest of a request is not read."""
+T = TypeVar("T")
+
+
+class Application:
+    """An ASGI application around a shuffler."""
+
+    def __init__(
+        self,
+        shuffler: Shuffler,
+        *,
+        token: str | None = None,
+        body: int = BODY,
+        patience: float = PATIENCE,
+        waiting: int = WAITING,
+        group: int = GROUP,
+        release_every: float = 0.0,
+        sweep_every: float = 60.0,
+    ) -> None:
+        self.shuffler, self._token = shuffler, token
+        self._body, self._patience = body, patience
+        self._waiting, self._group = waiting, group
+        self._release_every, self._sweep_every = release_every, sweep_every
+        self.metrics = Metrics()
+        self._looked = -_LOOK_AGAIN
+        self._rest = Starlette(
+            routes=self.routes(),
+            exception_handlers={
+                Refused: _refused,
+                HTTPException: _http_error,
+                ShuffleDPError: _not_done,
+                Exception: _fault,
+            },
+            lifespan=self._lifespan,
+        )
+
+    def routes(self) -> list[Route]:
+        """Everything but uploads."""
+        return [
+            Route(f"{PATH}/tasks/{{task}}", self._task),
+            Route(f"{PATH}/keys", self._keys),
+            Route("/healthz", self._healthy),
+            Route("/metrics", self._metrics),
+            Route("/admin/tasks", self._list, methods=["GET"]),
+            Route("/admin/tasks", self._open, methods=["POST"]),
+            Route("/admin/tasks/{task}/release", self._release, methods=["POST"]),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            path: str = scope["path"]
+            if path.startswith(_START) and path.endswith(_END):
+                await self._upload(scope, receive, send)
+                return
+        await self._rest(scope, receive, send)
+
+    @asynccontextmanager
+    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        self.intake = Intake(self.shuffler.store, waiting=self._waiting, group=self._group)
+        self.intake.start()
+        try:
+            await _in_thread(self.shuffler.resume)
+        except ServiceError as error:  # another process is at it
+            log.error("unfinished batches are left for later: %s", error)
+        chores = asyncio.create_task(self._chores())
+        yield
+        chores.cancel()
+        with suppress(asyncio.CancelledError):
+            await chores
+        await self.intake.stop()
+        self.shuffler.store.close()
+
+    # uploads
+
+    async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            refused = await self._taken(scope, receive)
+        except Refused as error:
+            self.metrics.add("shuffledp_requests_refused", reason=error.problem.code)
+            await _send_problem(send, error.problem, {"detail": error.detail})
+            return
+        except _Left:
+            return
+        except Exception:
+            log.exception("a fault")  # of ours: no content of a request is in its words
+            await _send_problem(send, Problem.FAULT)
+            return
+        if not refused:
+            await send(_ACCEPTED)
+            await send(_NOTHING)
+            return
+        first = min((problem for _, problem in refused), key=list(Problem).index)
+        listed = [[place, problem.code] for place, problem in refused]
+        await _send_problem(send, first, {"refused": listed})
+
+    async def _taken(self, scope: Scope, receive: Receive) -> list[tuple[int, Problem]]:
+        """Store an upload; what is wrong with some of its reports."""
+        if scope["method"] != "POST":
+            raise Refused(Problem.METHOD)
+        task = await self._found(scope["path"][len(_START) : -len(_END)])
+        headers = dict(scope["headers"])
+        if headers.get(b"content-type") != MEDIA_REPORTS.encode():
+            raise Refused(Problem.MEDIA)
+        if (problem := self.shuffler.closed(task)) is not None:
+            raise Refused(problem)
+        body = await self._read(headers.get(b"content-length"), receive)
+        records = task.format.records(body)
+        number = len(body) // task.format.record
+        if not self.intake.has_room(number):
+            raise Refused(Problem.BUSY)
+        reports, refused = [], []
+        for place, record in enumerate(records):
+            if place and place % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+            try:
+                reports.append(self.shuffler.unwrap(task, record))
+            except Refused as error:
+                refused.append((place, error.problem))
+                self.metrics.add("shuffledp_reports_refused", reason=error.problem.code)
+        if reports:
+            problem = await self.intake.put(Upload(task.id, reports))
+            if problem is not None:
+                raise Refused(problem)
+            self.metrics.add("shuffledp_reports_stored", len(reports))
+        return refused
+
+    async def _found(self, name: str) -> Task:
+        task_id = parse_id(name, TASK_ID)
+        if task_id is None:
+            raise Refused(Problem.UNKNOWN_TASK)
+        known = self.shuffler.known(task_id)
+        if known is None:  # another process may have opened it
+            now = asyncio.get_running_loop().time()
+            if now < self._looked + _LOOK_AGAIN:
+                raise Refused(Problem.UNKNOWN_TASK)
+            self._looked = now
+            known = await _in_thread(self.shuffler.task, task_id)
+        return known
+
+    async def _read(self, stated: bytes | None, receive: Receive) -> bytes:
+        """A body that is not too long and does not take too long."""
+        if stated is not None and (not stated.isdigit() or int(stated) > self._body):
+            raise Refused(Problem.TOO_LARGE)
+        message = await self._received(receive)
+        body: bytes = message.get("body", b"")
+        if not message.get("more_body"):
+            if len(body) > self._body:
+                raise Refused(Problem.TOO_LARGE)
+            return body
+        parts, size = [body], len(body)
+        try:
+            async with asyncio.timeout(self._patience):
+                while message.get("more_body"):
+                    message = await self._received(receive)
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > self._body:
+                        raise Refused(Problem.TOO_LARGE)
+        except TimeoutError:
+            raise Refused(Problem.TOO_SLOW) from None
+        return b"".join(parts)
+
+    async def _received(self, receive: Receive) -> Message:
+        try:
+            async with asyncio.timeout(self._patience):
+                message = await receive()
+        except TimeoutError:
+            raise Refused(Problem.TOO_SLOW) from None
+        if message["type"] == "http.disconnect":
+            raise _Left
+        return message
+
+    # for everybody
+
+    async def _task(self, request: Request) -> Response:
+        task = await self._found(request.path_params["task"])
+        return Response(
+            task.document,
+            media_type=MEDIA_TASK,
+            headers={"cache-control": "public, max-age=86400, immutable", **_plain(_HEADERS[1:])},
+        )
+
+    async def _keys(self, _request: Request) -> Response:
+        ring = self.shuffler.ring
+        await _in_thread(ring.refresh)
+        return JSONResponse({"keys": ring.published()}, headers=_plain(_HEADERS))
+
+    async def _healthy(self, _request: Request) -> Response:
+        well = self.intake.alive and not self.intake.failing
+        return JSONResponse({"storing": well}, 200 if well else 503, _plain(_HEADERS))
+
+    async def _metrics(self, _request: Request) -> Response:
+        text = self.metrics.text(storing=self.intake.alive and not self.intake.failing)
+        return PlainTextResponse(text, headers=_plain(_HEADERS))
+
+    # for the administrator
+
+    def _check_token(self, request: Request) -> None:
+        given = request.headers.get("authorization", "")
+        wanted = f"Bearer {self._token}"
+        if self._token is None or not hmac.compare_digest(given.encode(), wanted.encode()):
+            raise Refused(Problem.UNAUTHORIZED)
+
+    async def _open(self, request: Request) -> Response:
+        self._check_token(request)
+        document = b""
+        async for part in request.stream():
+            document += part
+            if len(document) > LONGEST_DOCUMENT:
+                raise Refused(Problem.TOO_LARGE)
+        task = await _in_thread(self.shuffler.open_task, document)
+        return JSONResponse({"task": task.id.hex(), "said": task.said}, 201, _plain(_HEADERS))
+
+    async def _list(self, request: Request) -> Response:
+        self._check_token(request)
+        return JSONResponse(await _in_thread(self._listed), headers=_plain(_HEADERS))
+
+    def _listed(self) -> dict[str, Any]:
+        store = self.shuffler.store
+        batches = store.batches()
+        return {
+            "tasks": [
+                {
+                    "task": each.id.hex(),
+                    "title": self.shuffler.task(each.id).title,
+                    "waiting": each.waiting,
+                    "minimum": each.minimum,
+                    "largest": each.largest,
+                    "ended": bool(each.ended),
+                    "batches": [
+                        {"batch": batch.id.hex(), "state": str(batch.state), "reports": batch.size}
+                        for batch in batches
+                        if batch.task == each.id
+                    ],
+                }
+                for each in store.tasks()
+            ]
+        }
+
+    async def _release(self, request: Request) -> Response:
+        self._check_token(request)
+        task = await self._found(request.path_params["task"])
+        released = await _in_thread(self._released, task.id)
+        return JSONResponse(
+            {"released": [_shown(each) for each in released]}, 200, _plain(_HEADERS)
+        )
+
+    def _released(self, task_id: bytes) -> list[Released]:
+        try:
+            released = self.shuffler.release(task_id)
+        except ShuffleDPError:
+            self.metrics.add("shuffledp_releases_refused")
+            raise
+        self.metrics.add("shuffledp_batches_released", len(released))
+        return released
+
+    # what happens by itself
+
+    async def _chores(self) -> None:
+        """Tasks end; batches are released if there is a schedule; what failed is tried again."""
+        loop = asyncio.get_running_loop()
+        due = loop.time() + self._release_every
+        while True:
+            await asyncio.sleep(min(filter(None, (self._sweep_every, self._release_every))))
+            try:
+                await _in_thread(self.shuffler.sweep)
+                if self._release_every and loop.time() >= due:
+                    due += self._release_every
+                    await _in_thread(self._release_all)
+            except Exception as error:
+                log.error("left undone: %s", error)
+
+    def _release_all(self) -> None:
+        for each in self.shuffler.store.tasks():
+            if each.waiting >= each.minimum:
+                try:
+                    self._released(each.id)
+                except ShuffleDPError as error:
+                    log.error("task %s: no batch. %s", each.id.hex(), error)
+
+
+class _Left(Exception):
+    """The client has gone."""
+
+
+async def _in_thread(function: Callable[..., T], *arguments: Any) -> T:
+    return await asyncio.get_running_loop().run_in_executor(None, function, *arguments)
+
+
+def _plain(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    return {name.decode(): value.decode() for name, value in headers}
+
+
+def _shown(released: Released) -> dict[str, Any]:
+    return {
+        "batch": released.batch.hex(),
+        "reports": released.reports,
+        "file": str(released.path),
+        "deleted": released.deleted,
+    }
+
+
+def _problem(
+    problem: Problem, more: dict[str, Any] | None = None
+) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    data = {"type": problem.urn, "title": problem.title, "status": problem.status}
+    body = json.dumps(data | {k: v for k, v in (more or {}).items() if v}).encode()
+    headers = [
+        (b"content-type", MEDIA_PROBLEM.encode()),
+        (b"content-length", str(len(body)).encode()),
+        *_HEADERS,
+    ]
+    if problem in _RETRY:
+        headers.append((b"retry-after", _RETRY[problem]))
+    if problem in _CLOSING:
+        headers.append((b"connection", b"close"))
+    return body, headers
+
+
+async def _send_problem(send: Send, problem: Problem, more: dict[str, Any] | None = None) -> None:
+    body, headers = _problem(problem, more)
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _response(problem: Problem, more: dict[str, Any] | None = None) -> Response:
+    body, headers = _problem(problem, more)
+    return Response(body, problem.status, _plain(headers))
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    return _response(error.problem, {"detail": error.detail})
+
+
+async def _http_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _response(Problem.METHOD if error.status_code == 405 else Problem.NOT_FOUND)
+
+
+async def _not_done(_request: Request, error: Exception) -> Response:
+    """For the administrator, who may know why."""
+    name = type(error).__name__ if isinstance(error, ShuffleDPError) else ServiceError.__name__
+    return _response(Problem.REFUSED, {"detail": str(error), "error": name})
+
+
+async def _fault(_request: Request, _error: Exception) -> Response:
+    return _response(Problem.FAULT)
