@@ -233,7 +233,7 @@ def test_nothing_is_left_of_what_was_deleted(tmp_path: Path) -> None:
 
     def found() -> int:
         content = b"".join((tmp_path / name).read_bytes() for name in os.listdir(tmp_path))
-        return sum(_content(number) in content for number in range(3000))
+        return sum(_content(number) in content for number in range(1, 3000))
 
     assert found() > 2900  # the search finds what is there, and not cut by the end of a page
     for state in (State.PAID, State.WRITTEN):
