@@ -16,6 +16,7 @@ import numpy as np
 
 from accounting import seconds
 from shuffledp import KRR, Laplace, Shuffled
+from shuffledp.accounting.bounds.identity import delta_lower, delta_upper
 from shuffledp.accounting.randomizers import Randomizer
 
 
@@ -51,9 +52,11 @@ def main() -> None:
         for n in (10**4, 10**6, 10**9):
             protocol = Shuffled(randomizer, n)
             epsilon = protocol.epsilon(1e-6).upper or 1e-6
-            ours = seconds(lambda s=scene, n=n, e=epsilon: s.delta_upper(n, e, 2e-3))
+            ours = seconds(lambda s=scene, n=n, e=epsilon: delta_upper(s, n, e, 2e-3))
             whole = seconds(lambda p=protocol: p.epsilon(1e-6))
-            width = 1.0 - scene.delta_lower(n, epsilon, 2e-3) / scene.delta_upper(n, epsilon, 2e-3)
+            width = 1.0 - delta_lower(scene, n, epsilon, 2e-3) / delta_upper(
+                scene, n, epsilon, 2e-3
+            )
             plain = (
                 seconds(lambda r=randomizer, n=n, e=epsilon: plain_fft(r, n, e))
                 if n <= 10**6

@@ -3,7 +3,7 @@
 import mpmath as mp
 import pytest
 
-from shuffledp.numerics.few_reports import call, put
+from shuffledp.numerics.few_reports import expected_excess, expected_shortfall
 from shuffledp.numerics.lognormal_mean import LognormalMean
 
 
@@ -31,7 +31,8 @@ def _two(strike: mp.mpf, h: mp.mpf, sign: int) -> mp.mpf:
 @pytest.mark.parametrize("c", [0.7, 1.0, 1.5, 8.0])
 def test_two_reports(h: float, c: float) -> None:
     with mp.workdps(30):
-        for sign, found in ((1, call(LognormalMean(h, 2), c)), (-1, put(LognormalMean(h, 2), c))):
+        two = LognormalMean(h, 2)
+        for sign, found in ((1, expected_excess(two, c)), (-1, expected_shortfall(two, c))):
             exact = _two(2 * mp.mpf(c), mp.mpf(h), sign) / 2
             assert found.lower <= exact <= found.upper
             assert found.upper - found.lower <= 1e-9 * c
@@ -43,6 +44,6 @@ def test_two_reports(h: float, c: float) -> None:
 def test_parity_of_three_reports(h: float, thin: float, share: float, c: float) -> None:
     """E(R - c)+ - E(c - R)+ = 1 - c."""
     ratio = LognormalMean(h, 3, thin, share)
-    above, below = call(ratio, c), put(ratio, c)
+    above, below = expected_excess(ratio, c), expected_shortfall(ratio, c)
     assert above.lower - below.upper <= 1.0 - c <= above.upper - below.lower
     assert above.upper - above.lower < 1e-9

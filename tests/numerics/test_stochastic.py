@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from shuffledp.numerics.lattice_sum import sum_law
-from shuffledp.numerics.stochastic import binomial_stand, distribution_upper
+from shuffledp.numerics.stochastic import distribution_upper, dominating_binomial
 
 
 @pytest.mark.parametrize("theta", [0.0, -0.3, 0.2])
@@ -59,14 +59,14 @@ def test_power_sums_and_factors_agree() -> None:
 def test_the_stand_in_is_safe(n: int, span: tuple[float, float]) -> None:
     p = np.sort(np.random.default_rng(n).uniform(*span, n))
     counts = np.ones(n, dtype=np.int64)
-    stand = binomial_stand(p, counts)
+    crowd = dominating_binomial(p, counts)
     law = sum_law(np.stack([1 - p, p], axis=1), counts)
     truth = np.cumsum(law.bounds()[0])  # at most the true distribution function
     places = law.start + np.arange(truth.size)
-    ours = stand.factor * binom.cdf(places, stand.trials, stand.p) + stand.extra
+    ours = crowd.factor * binom.cdf(places, crowd.trials, crowd.p) + crowd.extra
     assert np.all(truth <= ours * (1 + 1e-9) + 1e-12)
-    assert stand.factor < (1.06 if n < 10 else 1.02)
-    assert stand.trials * stand.p > p.sum() - 0.31 * np.sqrt((p * (1 - p)).sum()) - 1
+    assert crowd.factor < (1.06 if n < 10 else 1.02)
+    assert crowd.trials * crowd.p > p.sum() - 0.31 * np.sqrt((p * (1 - p)).sum()) - 1
     first, upper, below = distribution_upper(p, counts)
     assert 0.0 <= below <= upper[0]
     assert np.all(np.diff(upper) >= 0.0)

@@ -11,14 +11,16 @@ import math
 
 import numpy as np
 
-from shuffledp.numerics.binomial import log_mass, tail_ratio
+from shuffledp.numerics.binomial import TAIL_ERROR, log_mass, tail_ratio
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log, log1p_exp, log_convex_gap
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, down, roundings
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile
 
 _SUMMED = 8192
 _GROUPS = 4096
+_SUMS = 1e-11
+"""Granted to logarithms of sums of groups, whose tails have TAIL_ERROR (numerics.md, "Rounding by name")."""
 
 
 def binary_delta(
@@ -41,7 +43,8 @@ def binary_delta(
         log_unit = float(log_at[0])
         ratio = float(tail_ratio(at, at - (trials - 1.0) * p, trials, p, q)[0])
         value = (trials - t) * p - excess * ratio
-        error = (2e-12 + 128.0 * U * max(excess, 1.0)) * (trials - t) * p + 8.0 * U * trials * p
+        error = (2.0 * TAIL_ERROR + roundings(128.0 * max(excess, 1.0))) * (trials - t) * p
+        error += roundings(8.0) * trials * p
         error += max(value, 0.0) * float(log_error[0])
     factor = math.exp(min(log_unit + log_scale, 700.0)) / n
     return Enclosure(
@@ -67,7 +70,7 @@ def _summed_excess(
     k = np.arange(first, last + 1.0)
     gain = room - (trials - k) if high else k - trials * p - excess
     log_values, errors = log_mass(k, trials, p, q)
-    counted = gain > -8.0 * U * size
+    counted = gain > -roundings(8.0) * size
     unit = float(log_values[counted].max())
     mass = np.where(counted, np.exp(np.minimum(log_values - unit, 700.0)), 0.0)
     value = float(np.sum(mass * np.maximum(gain, 0.0)))
@@ -76,8 +79,8 @@ def _summed_excess(
         ratio = (trials - last) * p / ((last + 1.0) * q)
         beyond = float(gain[-1]) + 1.0
         rest = math.inf if ratio >= 1.0 else float(mass[-1]) * beyond * ratio / (1.0 - ratio) ** 2
-    relative = float(errors[counted].max()) + (len(k) + 64.0 + abs(unit)) * 4.0 * U + 1e-14
-    error = relative * value + 8.0 * U * size * float(mass.sum())
+    relative = float(errors[counted].max()) + roundings(4.0 * (len(k) + 64.0 + abs(unit))) + 1e-14
+    error = relative * value + roundings(8.0) * size * float(mass.sum())
     return value, error, rest, unit
 
 
@@ -109,8 +112,8 @@ def binary_renyi_lower(n: int, p: float, q: float, eps0: float, order: float) ->
         log_gap = np.minimum(*(_log_gap(k / n, eps0, order, forward) for k in (starts, ends)))
         log_gap[straddles] = -math.inf
         moments.append(float(np.logaddexp.reduce(log_mass_low + log_gap)))
-    margin = 1e-11 + 256.0 * U * order / (order - 1.0)
-    return max(log1p_exp(max(moments)) / (order - 1.0) * (1.0 - margin), 0.0)
+    margin = _SUMS + roundings(256.0 * order) / (order - 1.0)
+    return max(down(log1p_exp(max(moments)) / (order - 1.0), margin), 0.0)
 
 
 def _log_gap(share: Array, eps0: float, order: float, forward: bool) -> Array:

@@ -13,13 +13,18 @@ Functions return ``(value, error)``: the truth lies within ``value * (1 +- error
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 
 from shuffledp.numerics.quadrature import gauss_legendre
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, down, roundings, up
+
+Number = TypeVar("Number", float, Array)
 
 _NODES, _WEIGHTS = gauss_legendre(32)
+TAIL_ERROR = 1e-12
+"""Granted to the quadrature of tails (docs/proofs/numerics.md, "Binomial mass and tail")."""
 _SMALL = 128
 """Up to this many trials at p = 1/2 tails are read from a table of exact sums."""
 
@@ -41,7 +46,7 @@ def _stirling_error(m: Array) -> Array:
     return np.asarray((1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s / 1188)))) / m)
 
 
-def _deviance(x: Array, mean: Array | float) -> Array:
+def _deviances(x: Array, mean: Array | float) -> Array:
     """x ln(x / mean) + mean - x for x >= 1, without cancellation near x = mean."""
     v = (x - mean) / (x + mean)
     v2 = v * v
@@ -51,9 +56,18 @@ def _deviance(x: Array, mean: Array | float) -> Array:
     return _near(x, mean, v, largest)
 
 
-def _near(x: Array, mean: Array | float, v: Array, largest: float) -> Array:
+def deviance(x: float, mean: float) -> float:
+    """As above for one x >= 0, relative error below 512 roundings."""
+    if x <= 0.0:
+        return mean
+    v = (x - mean) / (x + mean)
+    return _near(x, mean, v, v * v) if v * v < 0.01 else x * math.log(x / mean) + mean - x
+
+
+def _near(x: Number, mean: Number | float, v: Number, largest: float) -> Number:
     """The deviance by the series of ln((1+v)/(1-v)) where v^2 <= largest <= 0.01."""
-    v2, tail = v * v, np.zeros_like(v)
+    v2 = v * v
+    tail = 0.0 * v
     for odd in range(2 * _terms(largest) + 1, 1, -2):
         tail = v2 * (1.0 / odd + tail)
     return (x - mean) * v + 2.0 * x * v * tail
@@ -68,7 +82,7 @@ def log_mass(k: Array, trials: float, p: float, q: float) -> tuple[Array, Array]
         return np.zeros_like(k), np.zeros_like(k)
     inside_k = np.clip(k, 1.0, max(trials - 1.0, 1.0))
     rest = np.maximum(trials - inside_k, 1.0)
-    deviance = _deviance(inside_k, trials * p) + _deviance(rest, trials * q)
+    deviance = _deviances(inside_k, trials * p) + _deviances(rest, trials * q)
     inside = (
         _stirling_error(np.array(trials))
         - _stirling_error(inside_k)
@@ -79,11 +93,13 @@ def log_mass(k: Array, trials: float, p: float, q: float) -> tuple[Array, Array]
     log_p = math.log(p) if p < 0.5 else math.log1p(-q)
     log_q = math.log(q) if q < 0.5 else math.log1p(-p)
     value = np.where(k <= 0.0, trials * log_q, np.where(k >= trials, trials * log_p, inside))
-    slack = 100.0 * U + 2.0 * U * np.abs(k - trials * p)
-    error = slack + U * np.where(
-        (k <= 0.0) | (k >= trials),
-        16.0 * np.abs(value),
-        256.0 * deviance + 16.0 * np.log(trials + 2.0),
+    slack = roundings(100.0 + 2.0 * np.abs(k - trials * p))
+    error = slack + roundings(
+        np.where(
+            (k <= 0.0) | (k >= trials),
+            16.0 * np.abs(value),
+            256.0 * deviance + 16.0 * np.log(trials + 2.0),
+        )
     )
     return value, error
 
@@ -110,7 +126,7 @@ def tail_ratio(t: Array, excess: Array, trials: float, p: float, q: float) -> Ar
     """Pr[Bin(trials, p) > t] / Pr[Bin(trials, p) = t] where sd >= 150.
 
     ``excess`` = t - (trials - 1) p >= 0 is passed in, computed without cancellation.
-    Relative error below 1e-12 + 64 U * excess.
+    Relative error below TAIL_ERROR + roundings(64) * excess.
     """
     rho = p / q
     slope = excess / q
@@ -189,7 +205,7 @@ def half_excess(trials: Array, above: Array, below_top: Array) -> tuple[Array, A
         room = below_top[small]
         terms = np.where(room > 0.0, np.minimum(np.ceil(room), count + 1.0), 0.0).astype(np.int64)
         first, second = np.maximum(room, 0.0) * _HALF_ZERO[count, terms], _HALF_ONE[count, terms]
-        slack = (16.0 + _SMALL) * U * (first + second)
+        slack = roundings(16.0 + _SMALL) * (first + second)
         lower[small] = np.maximum(first - second - slack, 0.0)
         upper[small] = np.where(terms > 0, first - second + slack, 0.0)
     large = ~small
@@ -199,14 +215,14 @@ def half_excess(trials: Array, above: Array, below_top: Array) -> tuple[Array, A
         log_mass_t, mass_error = log_mass_half(t, c)
         ratio = _half_ratio_integral(t, c)
         bracket = 0.5 - x * ratio
-        slack = 128.0 * U * (0.5 + x * ratio) + 8.0 * U * c / (c - t)
+        slack = roundings(128.0) * (0.5 + x * ratio) + roundings(8.0) * c / (c - t)
         factor = c - t
         reach = room > 0.0
         lower[large] = np.where(
-            reach, np.maximum(bracket - slack, 0.0) * factor * (1 - mass_error), 0
+            reach, down(np.maximum(bracket - slack, 0.0) * factor, mass_error), 0
         )
         upper[large] = np.where(
-            reach, np.maximum(bracket + slack, 0.0) * factor * (1 + 2 * mass_error), 0
+            reach, up(np.maximum(bracket + slack, 0.0) * factor, 2 * mass_error), 0
         )
         log_scale[large] = log_mass_t
     return lower, upper, log_scale
@@ -224,7 +240,7 @@ def log_mass_half(k: Array, trials: Array) -> tuple[Array, Array]:
         - deviance
         - 0.5 * np.log(0.5 * math.pi * trials * (1.0 - x * x))
     )
-    return value, U * (100.0 + 64.0 * np.abs(deviance) + 16.0 * np.log(trials))
+    return value, roundings(100.0 + 64.0 * np.abs(deviance) + 16.0 * np.log(trials))
 
 
 def half_tail(t: Array, trials: Array) -> tuple[Array, Array, Array]:

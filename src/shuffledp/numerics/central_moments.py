@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from shuffledp.numerics.logs import log
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, roundings
 
 _STEP = 0.5
 """In units of sqrt(h): the trapezoidal error is of the order of e^(-(pi/0.5)^2) = e^-39."""
@@ -79,6 +79,6 @@ def central_moment_errors(h: float, top: int) -> Array:
     k, root = np.arange(top + 1.0), math.sqrt(h)
     furthest = 2.0 * h * k + 2.0 * np.sqrt(2.0 * k * h) + 10.0 * root
     size = k * (furthest + 2.0 + 2.0 * abs(math.log(0.25 * root))) + 0.5 * (furthest / root) ** 2
-    errors: Array = 5e-16 + 3e-17 * np.sqrt(k) + 16.0 * U * (size + h + 10.0)
+    errors: Array = 5e-16 + 3e-17 * np.sqrt(k) + roundings(16) * (size + h + 10.0)
     errors[:2] = 0.0
     return errors

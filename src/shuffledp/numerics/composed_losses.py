@@ -32,12 +32,10 @@ from shuffledp.numerics.frequencies import (
     scaled,
     shortest,
 )
-from shuffledp.numerics.rounding import Array, U, all_orders, down, roundings, up
+from shuffledp.numerics.rounding import FORMULA, Array, U, all_orders, down, roundings, up
 
 _MAX_FREQUENCIES = 1 << 17
 _MAX_ENUMERATED = 100_000
-_MASSES = 1e-12
-"""Granted to sums of up to a million masses (docs/proofs/numerics.md, "Rounding by name")."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ class Losses:
 
         The first can only raise delta, the second only lower it; what is left has a short tail.
         """
-        first = up(np.cumsum((self.masses * np.exp(self.values))[::-1])[::-1], _MASSES)
+        first = up(np.cumsum((self.masses * np.exp(self.values))[::-1])[::-1], FORMULA)
         keep = first > spare
         if keep.all():
             return self

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from shuffledp.numerics.binomial import log_mass
-from shuffledp.numerics.rounding import Array
+from shuffledp.numerics.rounding import SUMS, Array, up
 
 _TAIL = 1e-24
 """Bounds the binomial mass left out below (Bernstein), charged to the result."""
@@ -38,7 +38,7 @@ def composed_epsilon(epsilon: float, rounds: int, delta: float) -> float:
 
     def spent(total: float) -> float:
         gap = -np.expm1(np.minimum(total - loss, 0.0))
-        return float(mass @ gap) * (1.0 + 1e-9) + _TAIL
+        return up(float(mass @ gap), SUMS) + _TAIL
 
     low, high = 0.0, rounds * epsilon
     if spent(low) <= delta:

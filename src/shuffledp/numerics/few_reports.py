@@ -16,7 +16,7 @@ import numpy as np
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.lognormal_mean import LognormalMean
 from shuffledp.numerics.normal import cdf
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, roundings
 
 MOST_REPORTS = 3
 _WIDEST = 25.0
@@ -36,12 +36,12 @@ def reachable(ratio: LognormalMean) -> bool:
     return ratio.count <= MOST_REPORTS and 0.0 < ratio.h <= _WIDEST
 
 
-def call(ratio: LognormalMean, c: float) -> Enclosure:
+def expected_excess(ratio: LognormalMean, c: float) -> Enclosure:
     """E(R - c)+."""
     return _enclose(ratio, c, 1.0)
 
 
-def put(ratio: LognormalMean, c: float) -> Enclosure:
+def expected_shortfall(ratio: LognormalMean, c: float) -> Enclosure:
     """E(c - R)+."""
     return _enclose(ratio, c, -1.0)
 
@@ -55,10 +55,10 @@ def _enclose(ratio: LognormalMean, c: float, sign: float) -> Enclosure:
             strike = (n * c - (n - k) - k * (1.0 - share)) / share
             price, slack = _price(k, ratio.h, strike, sign)
             # a price moves less than its strike
-            slack += 16.0 * U * (n * (c + 1.0) / share + price)
+            slack += roundings(16) * (n * (c + 1.0) / share + price)
             total += mass * share / n * price
             error += mass * share / n * slack
-    error += 64.0 * U * total
+    error += roundings(64) * total
     return Enclosure(max(total - error, 0.0), total + error)
 
 
@@ -86,7 +86,7 @@ def _price(k: int, h: float, strike: float, sign: float) -> tuple[float, float]:
     alias = 2.01 * (k - 1) * math.exp(-_DEPTH)
     tail = 2.0 * (k - 1) * math.erfc((_REACH - 1.0 - lean * root) / math.sqrt(2.0))
     price = float(weight @ value)
-    return price, float(weight @ rounding) + (alias + tail) * (k + strike) + 2048.0 * U * price
+    return price, float(weight @ rounding) + (alias + tail) * (k + strike) + roundings(2048) * price
 
 
 def _products(axes: list[Array]) -> Array:
@@ -103,5 +103,5 @@ def _given(
     gain = total * math.exp(0.5 * (s * s - h)) * cdf(sign * d)
     loss = strike * cdf(sign * (d - s))
     size = np.abs(np.log(total)) + abs(math.log(strike)) + most + h + 4.0
-    rounding = 64.0 * U * (1.0 + 2.0 * (1.0 + np.abs(d) + s) * size / s) * (gain + loss)
+    rounding = roundings(64) * (1.0 + 2.0 * (1.0 + np.abs(d) + s) * size / s) * (gain + loss)
     return np.maximum(sign * (gain - loss), 0.0), rounding

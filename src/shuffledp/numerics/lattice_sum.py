@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import SUMS, Array, U, all_orders, down, roundings, up
 
 _DEPTH = 46.0
 _CONVOLVED = 4096
@@ -24,7 +24,7 @@ _BLOCK = 4_000_000
 _SERIES_FROM = 20_000
 _TERMS = 14
 _SMALL = 0.12
-_MASS_ERROR = 16.0 * U
+_MASS_ERROR = roundings(16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +43,11 @@ class SumLaw:
         """Lower and upper bound of the plain masses."""
         places = self.start + np.arange(self.values.size)
         exponent = self.log_scale - self.theta * places
-        slack = 96.0 * U * (1.0 + np.abs(exponent) + abs(self.log_scale))
+        slack = roundings(96) * (1.0 + np.abs(exponent) + abs(self.log_scale))
         with np.errstate(under="ignore", over="ignore"):
             weight = np.exp(np.minimum(exponent, 700.0))
-            low = np.maximum(self.values - self.error, 0.0) * weight * (1.0 - slack)
-            high = (np.maximum(self.values, 0.0) + self.error) * weight * (1.0 + slack)
+            low = down(np.maximum(self.values - self.error, 0.0) * weight, slack)
+            high = up((np.maximum(self.values, 0.0) + self.error) * weight, slack)
         return low, high
 
 
@@ -70,7 +70,7 @@ def sum_law(masses: Array, counts: NDArray[np.int64], theta: float = 0.0) -> Sum
     mean = float(np.sum(weights * means))
     variance = float(np.sum(weights * (tilted @ levels**2 - means**2)))
     reach = top * _DEPTH / 3.0
-    reach += math.sqrt(reach**2 + 2.0 * _DEPTH * max(variance, 0.0) * (1.0 + 1e-9)) + 1.0
+    reach += math.sqrt(reach**2 + up(2.0 * _DEPTH * max(variance, 0.0), SUMS)) + 1.0
     outside = 2.1 * math.exp(-_DEPTH)
     size = 2 * math.ceil(reach) + 2
     size += size % 2
@@ -82,7 +82,7 @@ def sum_law(masses: Array, counts: NDArray[np.int64], theta: float = 0.0) -> Sum
     log_phi, relative = _log_characteristic(tilted, weights, omega)
     # centred at `start`; the modulus is at most 1
     phase = log_phi.imag - omega * float(start)
-    relative = relative + 16.0 * U * (np.abs(log_phi.imag) + omega * abs(float(start)) + 1.0)
+    relative = relative + roundings(16) * (np.abs(log_phi.imag) + omega * abs(float(start)) + 1.0)
     modulus = np.exp(np.minimum(log_phi.real, 0.0))
     spectrum = np.zeros(size // 2 + 1, dtype=np.complex128)
     spectrum[0] = 1.0
@@ -90,12 +90,12 @@ def sum_law(masses: Array, counts: NDArray[np.int64], theta: float = 0.0) -> Sum
     values = np.fft.irfft(spectrum, size)
     total = 1.0 + 2.0 * float(modulus.sum())
     bound = 2.0 * float(modulus @ np.expm1(np.minimum(relative, 700.0)))
-    bound += (12.0 * math.log2(size) + 40.0) * U * total
-    error = 1.01 * bound / size + cut + outside
+    bound += roundings(12.0 * math.log2(size) + 40.0) * total
+    error = all_orders(bound) / size + cut + outside
     lowest, highest = max(0, -start), min(size, support - start + 1)
     inside = values[lowest:highest]
     return SumLaw(
-        start + lowest, inside, np.full(inside.size, error), theta, log_scale, 1.01 * outside
+        start + lowest, inside, np.full(inside.size, error), theta, log_scale, all_orders(outside)
     )
 
 
@@ -106,20 +106,21 @@ def _convolve(rows: Array, counts: NDArray[np.int64]) -> tuple[Array, float]:
         power, power_error, left = row, _MASS_ERROR, count
         while left:
             if left & 1:
-                error += power_error + 2.0 * (min(law.size, power.size) + 2) * U
+                error += power_error + roundings(2.0 * (min(law.size, power.size) + 2))
                 law = np.convolve(law, power)
             left >>= 1
             if left:
-                power_error = 2.0 * power_error + 2.0 * (power.size + 2) * U
+                power_error = 2.0 * power_error + roundings(2.0 * (power.size + 2))
                 power = np.convolve(power, power)
-    return law, 1.01 * error
+    return law, all_orders(error)
 
 
 def _last_frequency(neighbours: float, size: int) -> tuple[int, float]:
     """Beyond it |phi| <= exp(-neighbours (1 - cos omega)) < e^-46 (or nothing is left out)."""
-    if neighbours * (1.0 - 1e-9) * 2.0 <= _DEPTH + 1.0:
+    least = down(neighbours, SUMS)
+    if least * 2.0 <= _DEPTH + 1.0:
         return size // 2, 0.0
-    cut = math.acos(1.0 - (_DEPTH + 1.0) / (neighbours * (1.0 - 1e-9)))
+    cut = math.acos(1.0 - (_DEPTH + 1.0) / least)
     last = math.ceil(cut * size / (2.0 * math.pi)) + 1
     return (size // 2, 0.0) if last >= size // 2 else (last, math.exp(-_DEPTH))
 
@@ -139,9 +140,9 @@ def _log_characteristic(
     total = np.zeros(omega.size, dtype=np.complex128)
     error = np.zeros(omega.size)
     step = max(1, _BLOCK // omega.size)
-    unit = (levels.size + 24.0) * U
+    unit = roundings(levels.size + 24.0)
     chunks = -(-rows.shape[0] // step)
-    summing = (math.log2(step + 2.0) + 40.0 + chunks) * U  # pairwise inside a chunk
+    summing = roundings(math.log2(step + 2.0) + 40.0 + chunks)  # pairwise inside a chunk
     for first in range(0, rows.shape[0], step):
         chunk = np.ascontiguousarray(rows[first : first + step, 1:].T)
         weight = weights[first : first + step]
@@ -152,9 +153,9 @@ def _log_characteristic(
         argument = np.arctan2(y, 1.0 + x)
         total += (log_modulus * weight).sum(axis=1) + 1j * (argument * weight).sum(axis=1)
         shift = 2.0 * unit * off * (1.0 + off) / np.sqrt(np.maximum(1.0 + excess, 1e-300))
-        spread = (8.0 * U + summing) * (np.abs(log_modulus) + np.abs(argument))
+        spread = (roundings(8) + summing) * (np.abs(log_modulus) + np.abs(argument))
         error += ((shift + spread) * weight).sum(axis=1)
-    return total, 1.01 * error
+    return total, all_orders(error)
 
 
 def _by_power_sums(
@@ -173,7 +174,7 @@ def _by_power_sums(
         moment = float(np.sum(power))  # pairwise
         term, scale = -term * y, scale * size
         total += term * (moment / k)
-        error += (12.0 * k + 120.0) * U * scale * (moment / k)
+        error += roundings(12.0 * k + 120.0) * scale * (moment / k)
     last = float(np.sum(power * p))
-    error += 1.01 * scale * size * last / ((_TERMS + 1) * (1.0 - size))
-    return total, 1.01 * error
+    error += all_orders(scale) * size * last / ((_TERMS + 1) * (1.0 - size))
+    return total, all_orders(error)

@@ -22,7 +22,7 @@ from shuffledp.numerics.central_moments import central_moment_errors, log_centra
 from shuffledp.numerics.logs import log, log_factorials
 from shuffledp.numerics.power_series import log_binomial_sums, log_power, power_errors
 from shuffledp.numerics.quadrature import gauss_legendre
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, all_orders, roundings
 
 _DEPTH = 42.0
 """Integrands below e^-42 of their peak are left out."""
@@ -61,7 +61,7 @@ class LognormalMean:
         scale, rate = math.log(self.share / self.count), math.log(self.thin)
         series = log_central_moments(self.h, top) + k * scale - factorials
         series[1:] += rate
-        rounding = 8.0 * U * (k * (abs(scale) + 2.0) + abs(rate) + factorials + 4.0)
+        rounding = roundings(8.0 * (k * (abs(scale) + 2.0) + abs(rate) + factorials + 4.0))
         errors = central_moment_errors(self.h, top) + rounding
         power = log_power(series, self.count)
         errors = power_errors(series, errors, power, self.count) + rounding
@@ -74,9 +74,9 @@ class LognormalMean:
         wrong = log_binomial_sums(moments + log(np.expm1(errors)))
         size = np.where(np.isfinite(moments), np.abs(moments), 0.0)
         size = np.maximum.accumulate(size + np.where(np.isfinite(sums), np.abs(sums), 0.0))
-        rounding = U * (64.0 + np.arange(top + 1.0) + 8.0 * (size + log_factorials(top)))
+        rounding = roundings(64.0 + np.arange(top + 1.0) + 8.0 * (size + log_factorials(top)))
         relative = np.exp(wrong - np.where(np.isfinite(sums), sums, 0.0))
-        return sums, np.expm1(rounding) + 1.01 * relative
+        return sums, np.expm1(rounding) + all_orders(relative)
 
     def log_excess_moments(self, top: int) -> Array:
         """The former alone."""

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from shuffledp.numerics.logs import log, log_factorials
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, roundings
 
 _ROWS = 64
 _MOST_SWELL = 20.0
@@ -33,7 +33,7 @@ def power_errors(log_a: Array, errors: Array, log_b: Array, n: int) -> Array:
     k = np.arange(float(len(log_a)))
     each = np.maximum.accumulate(errors[1:] / k[1:])
     size = np.maximum(*(np.where(np.isfinite(x), np.abs(x), 0.0) for x in (log_a, log_b)))
-    rounding = U * (64.0 + k + 5.0 * np.maximum.accumulate(size))
+    rounding = roundings(64.0 + k + 5.0 * np.maximum.accumulate(size))
     sure = n == 1 or len(log_a) <= 2 * n + 3  # no minus signs
     swell, levels = (1.0, 0.5) if sure else (_MOST_SWELL, max(10.0, 2.0 * n.bit_length()))
     return k * (swell * np.concatenate([[0.0], each]) + levels * rounding)

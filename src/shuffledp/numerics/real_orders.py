@@ -20,7 +20,7 @@ from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
 from shuffledp.numerics.logs import log, log_factorials
 from shuffledp.numerics.power_series import by_squaring, log_product
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, roundings, up
 
 _MOST_SERIES = 2048
 _MORE_TERMS = 64
@@ -73,10 +73,12 @@ def _series(ratio: LognormalMean, order: float) -> Enclosure | None:
         if k > order and k % 2 == 0:
             rest = math.exp(log_term) * k / order
             if rest <= _CLOSE * total:
-                return _about_one(total, rest * (1.0 + _ROUNDING) + blur)
+                return _about_one(total, up(rest, _ROUNDING) + blur)
         term = math.exp(log_term)
         total += sign * term
-        blur += term * (math.expm1(float(errors[k])) + U * (64.0 + 8.0 * k * k + abs(log_term)))
+        blur += term * (
+            math.expm1(float(errors[k])) + roundings(64.0 + 8.0 * k * k + abs(log_term))
+        )
         if total <= 0.0:
             return None
     return None

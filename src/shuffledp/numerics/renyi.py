@@ -22,7 +22,7 @@ import numpy as np
 from shuffledp.numerics.binomial import half_tail, log_mass_half
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log, log1p_exp, log_convex_gap
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, down, roundings, up
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile
 
 _EXACT_N = 600
@@ -34,6 +34,8 @@ _SPACING = 0.1
 _DEEPEST = 650.0
 _SQUARE_UNDERFLOWS = 1e-150
 _BLOCK = 64
+_SUMS = 1e-13
+"""Granted to ln(1 + moment), its sum of up to _MOST_GROUPS terms included (numerics.md, "Rounding by name")."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,12 @@ class TwoSidedRenyi:
     def divergence(self, order: float) -> Enclosure:
         """Enclosure of the Rényi divergence of the given order (> 1)."""
         if self.eps0 < _SQUARE_UNDERFLOWS:  # at most order eps0^2 / 2 (Bun, Steinke 2016, 3.3)
-            most = 0.5 * order * self.eps0 * self.eps0 * (1.0 + 8.0 * U)
+            most = up(0.5 * order * self.eps0 * self.eps0, roundings(8))
             return Enclosure(0.0, min(math.nextafter(most, 1.0), self.eps0))
         log_lower, log_upper = self._log_moment(order)
-        margin = 1e-13 + 256.0 * U * order / (order - 1.0)
-        lower = log1p_exp(log_lower) / (order - 1.0) * (1.0 - margin)
-        upper = log1p_exp(log_upper) / (order - 1.0) * (1.0 + margin)
+        margin = _SUMS + roundings(256.0 * order) / (order - 1.0)
+        lower = down(log1p_exp(log_lower) / (order - 1.0), margin)
+        upper = up(log1p_exp(log_upper) / (order - 1.0), margin)
         lower, upper = math.nextafter(lower, -math.inf), math.nextafter(upper, math.inf)
         return Enclosure(min(max(lower, 0.0), self.eps0), min(upper, self.eps0))
 
@@ -182,7 +184,7 @@ class TwoSidedRenyi:
         terms = np.where(k <= m, log_mass + self._log_psi(y, b, order), -math.inf)
         top = terms.max(axis=1)
         total = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
-        error = U * (600.0 + 64.0 * (np.abs(top) + signs))
+        error = roundings(600.0 + 64.0 * (np.abs(top) + signs))
         return total - error, total + error
 
     def _grouped(self, signs: Array, extra: Array, order: float) -> tuple[Array, Array]:
@@ -196,7 +198,7 @@ class TwoSidedRenyi:
         scale = np.exp(np.clip(log_scale[:, 1:] - log_scale[:, :-1], -745.0, 0.0))
         after = np.append(tail[:, 1:] * scale, np.zeros_like(m), axis=1)
         moment_after = np.append(moment[:, 1:] * scale, np.zeros_like(m), axis=1)
-        relative = U * (400.0 + 64.0 * np.abs(log_scale))
+        relative = roundings(400.0 + 64.0 * np.abs(log_scale))
         mass, slack = tail - after, relative * (tail + after)
         log_low = log_scale + log(np.maximum(mass - slack, 0.0))
         log_high = log_scale + log(np.where(mass > 0.0, mass + slack, 0.0))
@@ -205,8 +207,8 @@ class TwoSidedRenyi:
         safe = np.where(mass > slack, mass, 1.0)
         mean = np.clip((moment - moment_after) / safe, left, right)
         wobble = np.where(mass > slack, 4.0 * slack / safe, 1.0)
-        mean_low = np.maximum(mean * (1.0 - wobble), left)
-        mean_high = np.minimum(mean * (1.0 + wobble), right)
+        mean_low = np.maximum(down(mean, wobble), left)
+        mean_high = np.minimum(up(mean, wobble), right)
         share = np.where(
             right > left, (mean_high - left) / np.where(right > left, right - left, 1.0), 0.0
         )
@@ -215,11 +217,14 @@ class TwoSidedRenyi:
         lower = log_low + self._log_rest(mean_low / (0.5 * m), b, order)
         upper = log_high + chord
         top = upper.max(axis=1)
-        error = U * (2000.0 + 64.0 * np.abs(top))
+        error = roundings(2000.0 + 64.0 * np.abs(top))
         square = np.log(2.0 * order * (order - 1.0) * self.slope**2 / ((self.base + extra) * signs))
         rest_low = top + log(np.exp(lower - top[:, None]).sum(axis=1)) - error
         rest_high = top + np.log(np.exp(upper - top[:, None]).sum(axis=1)) + error
-        return np.logaddexp(square - 16.0 * U, rest_low), np.logaddexp(square + 16.0 * U, rest_high)
+        return (
+            np.logaddexp(square - roundings(16), rest_low),
+            np.logaddexp(square + roundings(16), rest_high),
+        )
 
     def _log_rest(self, y: Array, extra: Array, order: float) -> Array:
         """As _log_psi, less its part in y^2; still convex, since every power left has a positive

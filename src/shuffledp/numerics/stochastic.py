@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from shuffledp.numerics.binomial import log_mass
 from shuffledp.numerics.lattice_sum import sum_law
-from shuffledp.numerics.rounding import Array
+from shuffledp.numerics.rounding import SUMS, Array, down, roundings, up
 
 _CENTRES = (-3.5, -7.0, -10.5, -14.0)
 """Standard deviations below the mean at which the law is computed again, for relative accuracy."""
@@ -29,11 +29,10 @@ _SPREADS = (1.0, 1.001, 1.003, 1.01, 1.03, 1.1)
 _SLOPE = 0.3
 """How much ln h may fall over one standard deviation of M: steers the choice, no more."""
 _MOST_TRIALS = 10**11
-_ROUND_UP = 1.0 + 1e-9
 
 
 @dataclass(frozen=True)
-class Stand:
+class DominatingBinomial:
     """E h(M) <= factor E h(Bin(trials, p)) + extra for non-increasing h in [0, 1]."""
 
     trials: int
@@ -42,20 +41,20 @@ class Stand:
     extra: float
 
 
-def binomial_stand(p: Array, counts: NDArray[np.int64]) -> Stand:
+def dominating_binomial(p: Array, counts: NDArray[np.int64]) -> DominatingBinomial:
     """The closest binomial stand-in for the sum of counts[i] coins of bias p[i], all i."""
     keep = (p > 0.0) & (counts > 0)
     p, counts = p[keep], counts[keep]
     if p.size == 0:
-        return Stand(0, 0.5, 1.0, 0.0)
+        return DominatingBinomial(0, 0.5, 1.0, 0.0)
     if float(p.min()) == float(p.max()):
-        return Stand(int(counts.sum()), min(float(p[0]), 1.0), 1.0, 0.0)
+        return DominatingBinomial(int(counts.sum()), min(float(p[0]), 1.0), 1.0, 0.0)
     first, upper, below = distribution_upper(p, counts)
     weights = counts.astype(np.float64)
     mean = math.fsum((weights * p).tolist())
     variance = math.fsum((weights * p * (1.0 - p)).tolist())
     sd = math.sqrt(max(variance, 1e-30))
-    best: Stand | None = None
+    best: DominatingBinomial | None = None
     best_score = math.inf
     for spread in _SPREADS:
         for shift in _SHIFTS:
@@ -66,7 +65,7 @@ def binomial_stand(p: Array, counts: NDArray[np.int64]) -> Stand:
             score = math.log(found.factor) + _SLOPE * shift + found.extra
             if score < best_score:
                 best, best_score = found, score
-    smallest = Stand(int(counts.sum()), float(p.min()), 1.0, 0.0)
+    smallest = DominatingBinomial(int(counts.sum()), float(p.min()), 1.0, 0.0)
     return smallest if best is None else best
 
 
@@ -93,15 +92,14 @@ def distribution_upper(p: Array, counts: NDArray[np.int64]) -> tuple[int, Array,
             low[here] = np.maximum(low[here], least[: here.stop - here.start])
             high[here] = np.minimum(high[here], most[: here.stop - here.start])
         # below the last place of poor accuracy left of the mode only the total is kept
-        poor = np.flatnonzero(
-            high[: int(np.argmax(high))] > (1.0 + _ACCURATE) * low[: int(np.argmax(high))]
-        )
+        left = slice(int(np.argmax(high)))
+        poor = np.flatnonzero(high[left] > up(low[left], _ACCURATE))
         if poor.size:
             cut = int(poor[-1]) + 1
             first, high = first + cut, high[cut:]
         below = _left_tail(p, weights, first)
-    total = np.minimum((below + np.cumsum(high)) * _ROUND_UP, 1.0)
-    return first, total, below * _ROUND_UP
+    total = np.minimum(up(below + np.cumsum(high), SUMS), 1.0)
+    return first, total, up(below, SUMS)
 
 
 def _left_tail(p: Array, weights: Array, first: int) -> float:
@@ -116,12 +114,14 @@ def _left_tail(p: Array, weights: Array, first: int) -> float:
         theta = -guess * scale
         terms = weights * np.log1p(p * math.expm1(theta))
         exponent = math.fsum(terms.tolist()) - theta * (first - 1.0)
-        exponent += 32.0 * 2.0**-53 * (float(np.abs(terms).sum()) + abs(theta) * first)
+        exponent += roundings(32) * (float(np.abs(terms).sum()) + abs(theta) * first)
         best = min(best, exponent)
     return math.exp(best)
 
 
-def _compare(first: int, upper: Array, below: float, mean: float, variance: float) -> Stand:
+def _compare(
+    first: int, upper: Array, below: float, mean: float, variance: float
+) -> DominatingBinomial:
     """The binomial of about this mean and variance, and what it lacks."""
     p = min(max(1.0 - variance / mean, 1e-9), 1.0)
     trials = min(max(math.ceil(mean / p), 1), _MOST_TRIALS)
@@ -133,8 +133,8 @@ def _compare(first: int, upper: Array, below: float, mean: float, variance: floa
     inside = places <= trials
     values, error = log_mass(np.minimum(places, trials), float(trials), p, 1.0 - p)
     with np.errstate(under="ignore"):
-        mass = np.where(inside, np.exp(values - error) * (1.0 - 1e-14), 0.0)
-    lower = np.cumsum(mass)[first - start :] * (1.0 - places.size * 2.0**-52)
+        mass = np.where(inside, down(np.exp(values - error), roundings(90)), 0.0)
+    lower = down(np.cumsum(mass)[first - start :], roundings(2 * places.size))
     lower = np.where(places[first - start :] >= trials, 1.0, np.minimum(lower, 1.0))
     # where the bound on M has run into its own accuracy nothing but a constant can be said
     usable = lower > 1e-280
@@ -144,5 +144,5 @@ def _compare(first: int, upper: Array, below: float, mean: float, variance: floa
         extra = max(extra, float(upper[~usable].max()))
     ratios = upper[usable] / lower[usable]
     beyond = 1.0 / float(lower[-1]) if lower[-1] > 0.0 else math.inf
-    factor = max(1.0, float(ratios.max(initial=1.0)), beyond) * _ROUND_UP
-    return Stand(trials, p, factor, extra * _ROUND_UP)
+    factor = up(max(1.0, float(ratios.max(initial=1.0)), beyond), SUMS)
+    return DominatingBinomial(trials, p, factor, up(extra, SUMS))

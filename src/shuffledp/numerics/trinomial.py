@@ -24,7 +24,8 @@ import numpy as np
 
 from shuffledp.numerics.binomial import half_excess
 from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.logs import log
+from shuffledp.numerics.rounding import Array, down, roundings, up
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile, refine
 
 _EXACT_N = 100_000
@@ -37,6 +38,10 @@ _TINY, _DIGITLESS = 1e-300, 1e-280
 """Upper end of every positive number too small to carry digits; where refining ends."""
 
 
+_ROUNDED = 1e-10
+"""Granted to the Chernoff exponent of what lies beyond the last count (numerics.md, "Groups of counts")."""
+
+
 class _Groups(NamedTuple):
     """Runs of counts starts..ends, and enclosures of their probabilities."""
 
@@ -44,6 +49,14 @@ class _Groups(NamedTuple):
     ends: Array
     least: Array
     most: Array
+
+
+class _Terms(NamedTuple):
+    """Least and most of the groups' Pr * h, divided by exp of ``top``."""
+
+    least: Array
+    most: Array
+    top: float
 
 
 def _weighed(starts: Array, ends: Array, trials: float, p: float, q: float) -> _Groups:
@@ -57,11 +70,6 @@ def _groups(first: float, last: float, count: int, trials: float, p: float, q: f
         return _weighed(*first_groups(first, last, count), trials, p, q)
     counts = np.arange(first, last + 1.0)
     return _weighed(counts, counts, trials, p, q)
-
-
-def _lowest(low: Array, starts: Array, ends: Array) -> Array:
-    """h falls with the count: of a group its next neighbour's start is low enough, of one count h itself."""
-    return np.where(starts == ends, low[..., :-1], low[..., 1:])
 
 
 def _six_bits(x: float) -> float:
@@ -132,35 +140,8 @@ class TwoSided:
         slope = _six_bits(self.slope)
         return TwoSided(self.n, self.p, self.q, 0.0, slope, 0.5 - slope, _six_bits(self.fixed))
 
-    def _terms(self, groups: _Groups) -> tuple[Array, Array, float]:
-        """Least and most of the groups' Pr * h, divided by exp of the third."""
-        low, high = self._log_h(groups.starts, groups.ends)
-        top = float(high.max())
-        if top == -math.inf:
-            return np.zeros_like(low), np.zeros_like(high), top
-        return groups.least * np.exp(low - top), groups.most * np.exp(high - top), top
-
-    def _log_h(self, starts: Array, ends: Array) -> tuple[Array, Array]:
-        """ln of a lower and of an upper bound of h on each group of counts starts..ends."""
-        if starts is ends:
-            low, high, scale = self._h(starts, starts)
-            return low + scale, high + scale
-        if self.fixed:
-            (low, _, low_scale), (_, high, high_scale) = (
-                self._h(ends, starts),
-                self._h(starts, ends),
-            )
-            return low + low_scale, high + high_scale
-        counts = np.append(starts, ends[-1])
-        low, high, scale = self._h(counts, counts)
-        return _lowest(low + scale, starts, ends), high[:-1] + scale[:-1]
-
-    def _h(self, c: Array, other: Array) -> tuple[Array, Array, Array]:
-        # ln h(c) with the count-free part fixed*n*(c/other), the worse of the group's two ends.
-        pinned = self.fixed * (self.n * (c / other) - c) if self.fixed else np.zeros_like(c)
-        low, high, scale = half_excess(c, self.slope * c + pinned, self.coslope * c - pinned)
-        with np.errstate(divide="ignore"):
-            return np.log(low), np.log(high), scale - np.log(c)
+    def _terms(self, groups: _Groups) -> _Terms:
+        return _terms([self], groups)[0]
 
     def _log_most(self, c: float, pinned: float = 0.0) -> float:
         """ln of an upper bound of h from count c on, the count-free part fixed*n/c - fixed >= pinned.
@@ -176,9 +157,9 @@ class TwoSided:
             return widest
         half_t = math.atanh(2.0 * s) if s < 0.25 else 0.5 * math.log((0.5 + s) / rest)
         log_rest = math.log1p(-4.0 * s * s) if s < 0.25 else math.log(4.0 * rest * (0.5 + s))
-        divergence = c * (0.5 * log_rest + 2.0 * s * half_t) * (1.0 - 1e-10)
+        divergence = down(c * (0.5 * log_rest + 2.0 * s * half_t), _ROUNDED)
         factor = min(1.0 / (2.0 * math.e * half_t * c), rest)
-        return min(math.log(factor) - divergence, widest) + 1e-10
+        return min(math.log(factor) - divergence, widest) + _ROUNDED
 
     def _window(self, depth: float) -> tuple[float, float]:
         """Counts outside which Pr[C] * h is below e^-depth of delta."""
@@ -190,7 +171,13 @@ class TwoSided:
         high = quantile(deeper if self.fixed else depth, 1, *self._count)
         return low + 1.0, high + 1.0
 
-    def _sum(self, terms: tuple[Array, Array, float], first: float, last: float) -> Enclosure:
+    def _sum(
+        self, terms: _Terms, first: float, last: float, log_edge: float | None = None
+    ) -> Enclosure:
+        """The groups' terms, what lies outside first..last and all rounding (numerics.md, "Groups of counts").
+
+        ``log_edge``: ln of an upper bound of h beyond ``last``.
+        """
         least, most, top = terms
         if top == -math.inf:
             return Enclosure(0.0, _TINY)
@@ -199,64 +186,65 @@ class TwoSided:
             below = chernoff(first - 2.0, *self._count)
             upper += 0.5 * math.exp(min(-top - below, 700.0))
         if last <= self._count[0]:
-            log_edge = self._log_most(last + 1.0)
+            log_edge = self._log_most(last + 1.0) if log_edge is None else log_edge
             upper += math.exp(min(log_edge - top - chernoff(last, *self._count), 700.0))
         factor = math.exp(min(self.log_scale + top, 700.0))
-        margin = (len(least) + 64.0 + abs(top) + abs(self.log_scale)) * 4.0 * U
+        margin = roundings(4.0 * (len(least) + 64.0 + abs(top) + abs(self.log_scale)))
         return Enclosure(
-            max(factor * lower * (1.0 - margin), 0.0),
-            min(factor * upper * (1.0 + margin) + _TINY, 1.0),
+            max(down(factor * lower, margin), 0.0), min(up(factor * upper, margin) + _TINY, 1.0)
         )
 
 
-def delta_many(rows: Sequence[TwoSided]) -> tuple[Array, Array]:
+def deltas(rows: Sequence[TwoSided]) -> tuple[Array, Array]:
     """Lower and upper ends of delta for many thresholds with one n, p and q.
 
     All share one coarse cut of the counts, so the ends differ by a percent or so: for profiles.
     """
     lower, upper = np.zeros(len(rows)), np.zeros(len(rows))
-    live = np.array([row.coslope > 0.0 for row in rows])
-    if not live.any():
+    live = [i for i, row in enumerate(rows) if row.coslope > 0.0]
+    if not live:
         return lower, upper
-    kept = [row for row in rows if row.coslope > 0.0]
-    some, count = kept[0], kept[0]._count
+    kept = [rows[i] for i in live]
     windows = [row._window(20.0) for row in (kept[0], kept[-1])]
     first, last = min(w[0] for w in windows), max(w[1] for w in windows)
-    groups = _groups(first, last, _MANY_GROUPS if last - first > 2 * _MANY_GROUPS else 0, *count)
-    slope, coslope, fixed, log_scale = (
-        np.array([[getattr(row, name)] for row in kept])
-        for name in ("slope", "coslope", "fixed", "log_scale")
-    )
-
-    def log_h(c: Array, other: Array) -> tuple[Array, Array]:
-        pinned = fixed * (some.n * (c / other) - c)
-        flat = np.broadcast_to(c, pinned.shape).ravel()
-        low, high, scale = half_excess(
-            flat, (slope * c + pinned).ravel(), (coslope * c - pinned).ravel()
-        )
-        scale = scale - np.log(flat)
-        with np.errstate(divide="ignore"):
-            ends = np.log(low) + scale, np.log(high) + scale
-        return ends[0].reshape(pinned.shape), ends[1].reshape(pinned.shape)
-
-    if groups.starts is groups.ends:
-        low, high = log_h(groups.starts, groups.starts)
-    elif some.fixed:
-        low, high = log_h(groups.ends, groups.starts)[0], log_h(groups.starts, groups.ends)[1]
-    else:
-        counts = np.append(groups.starts, groups.ends[-1])
-        low, high = log_h(counts, counts)
-        low, high = _lowest(low, groups.starts, groups.ends), high[:, :-1]
-    top = np.maximum(high.max(axis=1, keepdims=True), -1e4)
-    least = (groups.least * np.exp(low - top)).sum(axis=1, keepdims=True)
-    most = (groups.most * np.exp(high - top)).sum(axis=1, keepdims=True)
-    if first > 1.0:
-        most = most + 0.5 * np.exp(np.minimum(-top - chernoff(first - 2.0, *count), 700.0))
-    if last <= count[0]:
-        log_edge = log_h(np.array([last + 1.0]), np.array([float(some.n)]))[1]
-        most = most + np.exp(np.minimum(log_edge - top - chernoff(last, *count), 700.0))
-    factor = np.exp(np.minimum(log_scale + top, 700.0))
-    margin = (groups.starts.size + 64.0 + np.abs(top) + np.abs(log_scale)) * 4.0 * U
-    lower[live] = np.maximum(factor * least * (1.0 - margin), 0.0).ravel()
-    upper[live] = np.minimum(factor * most * (1.0 + margin) + _TINY, 1.0).ravel()
+    count = _MANY_GROUPS if last - first > 2 * _MANY_GROUPS else 0
+    terms = _terms(kept, _groups(first, last, count, *kept[0]._count))
+    edges = _log_h(kept, np.array([last + 1.0]), np.array([float(kept[0].n)]))[1]
+    for i, row, each, edge in zip(live, kept, terms, edges, strict=True):
+        found = row._sum(each, first, last, float(edge[0]))
+        lower[i], upper[i] = found.lower, found.upper
     return lower, upper
+
+
+def _terms(rows: Sequence[TwoSided], groups: _Groups) -> list[_Terms]:
+    """For each row: h on a group is bounded by its ends (numerics.md, "Groups of counts")."""
+    if groups.starts is groups.ends:
+        low, high = _log_h(rows, groups.starts, groups.starts)
+    elif rows[0].fixed:
+        low = _log_h(rows, groups.ends, groups.starts)[0]
+        high = _log_h(rows, groups.starts, groups.ends)[1]
+    else:  # h falls with the count: of a group its next neighbour's start is low enough
+        counts = np.append(groups.starts, groups.ends[-1])
+        low, high = _log_h(rows, counts, counts)
+        low = np.where(groups.starts == groups.ends, low[:, :-1], low[:, 1:])
+        high = high[:, :-1]
+    tops = high.max(axis=1)
+    shift = np.where(tops == -math.inf, 0.0, tops)[:, None]
+    least, most = groups.least * np.exp(low - shift), groups.most * np.exp(high - shift)
+    return list(map(_Terms, least, most, tops.tolist()))
+
+
+def _log_h(rows: Sequence[TwoSided], c: Array, other: Array) -> tuple[Array, Array]:
+    """ln of lower and upper bounds of h(c), a line for each row.
+
+    The count-free part is fixed*n*(c/other), the worse of a group's two ends.
+    """
+    slope, coslope, fixed = (
+        np.array([[getattr(row, name)] for row in rows]) for name in ("slope", "coslope", "fixed")
+    )
+    pinned = fixed * (rows[0].n * (c / other) - c)
+    flat = np.broadcast_to(c, pinned.shape).ravel()
+    above, below = (slope * c + pinned).ravel(), (coslope * c - pinned).ravel()
+    low, high, scale = half_excess(flat, above, below)
+    scale = scale - np.log(flat)
+    return (log(low) + scale).reshape(pinned.shape), (log(high) + scale).reshape(pinned.shape)

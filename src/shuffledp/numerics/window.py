@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.numerics.binomial import log_mass, tail_ratio
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.binomial import TAIL_ERROR, deviance, log_mass, tail_ratio
+from shuffledp.numerics.rounding import Array, down, roundings, up
 
 _SUMMED = 8192
 """Runs spanning fewer counts are summed atom by atom; longer ones are differences of tails."""
@@ -17,25 +17,12 @@ _PIECES = 20_000
 """A refinement never asks for many more groups than this."""
 
 
-def _deviance(x: float, mean: float) -> float:
-    """x ln(x / mean) + mean - x, relative error below 512 U."""
-    if x <= 0.0:
-        return mean
-    v = (x - mean) / (x + mean)
-    if abs(v) > 0.1:
-        return x * math.log(x / mean) + mean - x
-    tail = 0.0
-    for odd in range(21, 1, -2):
-        tail = v * v * (1.0 / odd + tail)
-    return (x - mean) * v + 2.0 * x * v * tail
-
-
 def chernoff(k: float, trials: float, p: float, q: float) -> float:
     """trials * KL(k/trials || p), rounded down: the mass at and beyond k is <= exp(-this)."""
     if k < 0.0 or k > trials:
         return math.inf
-    exponent = _deviance(k, trials * p) + _deviance(trials - k, trials * q)
-    return max(exponent * (1.0 - 512.0 * U) - 4.0 * U * abs(k - trials * p), 0.0)
+    exponent = deviance(k, trials * p) + deviance(trials - k, trials * q)
+    return max(down(exponent, roundings(512)) - roundings(4) * abs(k - trials * p), 0.0)
 
 
 @lru_cache(maxsize=256)
@@ -91,11 +78,11 @@ def group_masses(
     if ends[-1] - starts[0] < _SUMMED:
         counts = np.arange(starts[0], ends[-1] + 1.0)
         log_values, error = log_mass(counts, trials, p, q)
-        values, error = np.exp(log_values), error + 16.0 * U
+        values, error = np.exp(log_values), error + roundings(16)
         groups = (starts - starts[0]).astype(np.int64)
         return (
-            np.add.reduceat(values * (1.0 - error), groups),
-            np.add.reduceat(values * (1.0 + 2.0 * error), groups),
+            np.add.reduceat(down(values, error), groups),
+            np.add.reduceat(up(values, 2.0 * error), groups),
         )
     cuts = np.append(starts - 1.0, ends[-1])
     if p <= 0.5:
@@ -112,8 +99,8 @@ def _masses_between(cuts: Array, trials: float, p: float, q: float) -> tuple[Arr
     tail_below, tail_above = tail[:-1], tail[1:]
     one_side = right[:-1] == right[1:]
     value = np.where(one_side, np.abs(tail_below - tail_above), 1.0 - tail_below - tail_above)
-    relative = 4e-12 + 256.0 * U * math.sqrt(mean / q)
-    slack = relative * (tail_below + tail_above) + np.where(one_side, 0.0, 4.0 * U)
+    relative = 4.0 * TAIL_ERROR + roundings(256) * math.sqrt(mean / q)
+    slack = relative * (tail_below + tail_above) + np.where(one_side, 0.0, roundings(4))
     return np.maximum(value - slack, 0.0), value + slack
 
 

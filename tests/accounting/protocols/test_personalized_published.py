@@ -9,6 +9,7 @@ import pytest
 from shuffledp import LDP, Channel, Laplace, ParameterError, Shuffled, refute
 from shuffledp.accounting.bounds import get_bound
 from shuffledp.accounting.bounds.hps import gaussian_hps, gdp_ccc, laplace_hps
+from shuffledp.accounting.bounds.identity import delta_lower
 from shuffledp.accounting.curves import GDPCurve
 from shuffledp.accounting.protocols import published_budgets, published_hps
 from shuffledp.accounting.randomizers.families import LaplaceFamily
@@ -39,7 +40,7 @@ def test_refuted_in_the_papers_own_range() -> None:
     claim = laplace_hps(np.array([0.05, 1.0]), np.array([999, 1])).delta(0.1)
     assert claim == pytest.approx(2.0e-3, rel=0.03, abs=0.0)
     leaked = max(
-        outcomes.delta_lower(1000, 0.1, 1e-3)
+        delta_lower(outcomes, 1000, 0.1, 1e-3)
         for scene in LaplaceFamily().datasets(1.0, 0.05)
         for outcomes in (scene.outcomes, scene.outcomes.swapped())
     )

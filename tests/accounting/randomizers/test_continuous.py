@@ -12,6 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from shuffledp import Channel, DiscreteLaplace, Gaussian, Laplace, Shuffled, TruncatedLaplace
+from shuffledp.accounting.bounds.identity import delta_lower, delta_upper
 from shuffledp.accounting.randomizers.continuous import _cut, _gaussian_rate
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from tests.oracles import explicit
@@ -267,7 +268,7 @@ def test_cells_taken_together_bound_from_the_same_side(eps0: float, n: int, rate
             assert len(coarse.base) < 0.35 * len(fine.base)
             for name in ("first", "second", "base"):
                 assert getattr(coarse, name).sum() == pytest.approx(getattr(fine, name).sum())
-            above = [cells.delta_upper(n, epsilon, 2e-4) for cells in (fine, coarse)]
-            below = [cells.delta_lower(n, epsilon, 2e-4) for cells in (fine, coarse)]
+            above = [delta_upper(cells, n, epsilon, 2e-4) for cells in (fine, coarse)]
+            below = [delta_lower(cells, n, epsilon, 2e-4) for cells in (fine, coarse)]
             assert above[0] * (1.0 - 1e-9) <= above[1] <= 1.05 * above[0]
             assert below[0] * (1.0 + 1e-9) >= below[1] >= 0.95 * below[0]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shuffledp import DiscreteGaussian, Gaussian, ParameterError, RegimeError, Shuffled
-from shuffledp.accounting.bounds.laws import blanket_curve
+from shuffledp.accounting.bounds.blanket import blanket_curve
 from shuffledp.accounting.protocols.description import describe, restore
 from shuffledp.accounting.randomizers import OneCoordinate
 

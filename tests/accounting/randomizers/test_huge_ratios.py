@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from shuffledp import CheckIn, Gaussian, Shuffled
+from shuffledp.accounting.bounds.identity import delta_lower, delta_upper
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 
 
@@ -12,8 +13,8 @@ def test_ratios_beyond_the_largest_number(epsilon: float) -> None:
     outcomes = Outcomes(
         np.array([0.5, 0.5, 1e-250]), np.array([1e-250, 0.5, 0.5]), np.array([1e-250, 1.0, 1e-250])
     )
-    lower = outcomes.delta_lower(3, epsilon, 1e-3)
-    upper = outcomes.delta_upper(3, epsilon, 1e-3)
+    lower = delta_lower(outcomes, 3, epsilon, 1e-3)
+    upper = delta_upper(outcomes, 3, epsilon, 1e-3)
     assert 0.0 <= lower <= 0.5  # the first outcome alone has at most this
     assert upper >= 0.5 * (1.0 - 1e-6) or epsilon >= 575.0
     assert lower <= upper

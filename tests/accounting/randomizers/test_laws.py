@@ -29,7 +29,7 @@ from shuffledp import (
     optimised_unary,
     rappor,
 )
-from shuffledp.accounting.bounds.laws import WorstDataset
+from shuffledp.accounting.bounds.blanket import WorstDataset
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from tests.oracles import explicit

@@ -21,7 +21,7 @@ from shuffledp.numerics.logs import log1p_exp
 from shuffledp.numerics.renyi import TwoSidedRenyi
 from shuffledp.numerics.rounding import U
 from shuffledp.numerics.search import Guess
-from shuffledp.numerics.trinomial import TwoSided, delta_many
+from shuffledp.numerics.trinomial import TwoSided, deltas
 
 Weight = Callable[[float], tuple[float, float]]
 
@@ -97,7 +97,7 @@ def _pair(eps0: float, n: int, weight: Weight) -> ProfileCurve:
     return ProfileCurve(
         profile,
         end=PureEnd(eps0),
-        many=lambda epsilons: delta_many([sums(epsilon) for epsilon in epsilons]),
+        many=lambda epsilons: deltas([sums(epsilon) for epsilon in epsilons]),
         exact_renyi=lambda order: pair_renyi(eps0, n, weight, order).upper,
         guess=gaussian_guess(eps0, n, p),
     )

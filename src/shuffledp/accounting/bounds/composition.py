@@ -15,8 +15,8 @@ from itertools import compress
 
 import numpy as np
 
+from shuffledp.accounting.bounds.blanket import WorstDataset
 from shuffledp.accounting.bounds.candidates import candidates
-from shuffledp.accounting.bounds.laws import WorstDataset
 from shuffledp.accounting.bounds.shuffle_gaussian import is_gaussian
 from shuffledp.accounting.bounds.theorem import (
     Bound,

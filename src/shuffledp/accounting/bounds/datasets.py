@@ -19,7 +19,7 @@ from shuffledp.numerics.binary import binary_delta, binary_renyi_lower
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log1p_exp
 from shuffledp.numerics.renyi import TwoSidedRenyi
-from shuffledp.numerics.trinomial import TwoSided, delta_many
+from shuffledp.numerics.trinomial import TwoSided, deltas
 
 _LARGEST = 600.0
 """A randomizer with a smaller eps0 is in the class too: beyond this we use that one."""
@@ -107,7 +107,7 @@ def dataset_3rr(randomizer: LDP, n: int) -> Curve:
     return ProfileCurve(
         lambda epsilon, width: sums(epsilon).delta(width),
         end=PureEnd(eps0),
-        many=lambda epsilons: delta_many([sums(epsilon) for epsilon in epsilons]),
+        many=lambda epsilons: deltas([sums(epsilon) for epsilon in epsilons]),
         direction=Direction.LOWER,
         exact_renyi=lambda order: moments.divergence(order).lower,
         guess=gaussian_guess(eps0, n, 2.0 * decay * (1.0 + 2.0 * decay) / (1.0 + decay) ** 2),

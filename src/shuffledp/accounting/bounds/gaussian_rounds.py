@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from shuffledp.accounting.bounds.identity import delta_upper
 from shuffledp.accounting.bounds.shuffle_gaussian import GaussianPair, gaussian_pair
 from shuffledp.accounting.bounds.theorem import Subject, Theorem, bound
 from shuffledp.accounting.curves import Curve
@@ -42,8 +43,8 @@ def composed(pair: GaussianPair) -> TradeoffFunction:
     while True:
         e = math.exp(epsilon)
         slopes.append(e)
-        forward.append(min(outcomes.delta_upper(pair.reports, epsilon, _WIDTH) + _SLACK, 1.0))
-        reverse.append(min(swapped.delta_upper(pair.reports, epsilon, _WIDTH) + _SLACK, 1.0))
+        forward.append(min(delta_upper(outcomes, pair.reports, epsilon, _WIDTH) + _SLACK, 1.0))
+        reverse.append(min(delta_upper(swapped, pair.reports, epsilon, _WIDTH) + _SLACK, 1.0))
         index += 1
         if max(forward[-1], reverse[-1]) < 4.0 * _SLACK or epsilon > 100.0:
             break

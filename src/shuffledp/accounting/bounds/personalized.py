@@ -12,7 +12,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.bounds.laws import blanket_curve, dataset
+from shuffledp.accounting.bounds.blanket import blanket_curve, dataset
+from shuffledp.accounting.bounds.identity import delta_upper
 from shuffledp.accounting.bounds.theorem import Subject, Theorem, bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd, SearchLimit
 from shuffledp.accounting.randomizers import Randomizer, Scene
@@ -21,7 +22,7 @@ from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import QUICK, Enclosure
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
 from shuffledp.numerics.rounding import Array, U
-from shuffledp.numerics.stochastic import Stand
+from shuffledp.numerics.stochastic import DominatingBinomial
 
 _WIDTH, _QUICK_WIDTH = 1e-3, 1e-2
 _LEVELS = 24
@@ -30,9 +31,9 @@ _LIMIT = SearchLimit(600.0)
 """As far as exponentials are formed."""
 
 
-def personal_curve(scenes: list[Scene], stand: Stand, end: PureEnd) -> ProfileCurve:
-    """The upper bound for a victim with these scenes among a crowd with this stand-in."""
-    share = stand.p if stand.trials else 1.0
+def personal_curve(scenes: list[Scene], crowd: DominatingBinomial, end: PureEnd) -> ProfileCurve:
+    """The upper bound for a victim with these scenes among a crowd that this binomial dominates."""
+    share = crowd.p if crowd.trials else 1.0
     cases = []
     for scene in scenes:
         outcomes = scene.outcomes.shrunk(share)
@@ -41,8 +42,8 @@ def personal_curve(scenes: list[Scene], stand: Stand, end: PureEnd) -> ProfileCu
     @lru_cache(maxsize=256)
     def profile(epsilon: float, width: float) -> Enclosure:
         engine = _QUICK_WIDTH if width >= QUICK else _WIDTH
-        value = max(case.delta_upper(stand.trials + 1, epsilon, engine) for case in cases)
-        value = min(value * stand.factor * (1.0 + 1e-12) + stand.extra, 1.0)
+        value = max(delta_upper(case, crowd.trials + 1, epsilon, engine) for case in cases)
+        value = min(value * crowd.factor * (1.0 + 1e-12) + crowd.extra, 1.0)
         return Enclosure(value, value)
 
     return ProfileCurve(profile, end, limit=_LIMIT)

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from shuffledp.accounting.bounds.laws import dataset_curve
+from shuffledp.accounting.bounds.blanket import dataset_curve
 from shuffledp.accounting.bounds.theorem import Subject, Theorem, bound
 from shuffledp.accounting.curves import NEVER, Curve, OrderTable, ProfileCurve, SearchLimit
 from shuffledp.accounting.randomizers import (
@@ -28,7 +28,7 @@ from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import Enclosure
-from shuffledp.numerics.few_reports import call, put, reachable
+from shuffledp.numerics.few_reports import expected_excess, expected_shortfall, reachable
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
 from shuffledp.numerics.real_orders import log_moment
 from shuffledp.numerics.rounding import Array, U
@@ -235,13 +235,15 @@ def _sharpened(curve: ProfileCurve, ratio: LognormalMean) -> ProfileCurve:
 
     def forward(epsilon: float, width: float) -> Enclosure:
         found = engine(epsilon, width)
-        return found if epsilon > _STEEPEST else _closer(found, call(ratio, math.exp(epsilon)))
+        if epsilon > _STEEPEST:
+            return found
+        return _closer(found, expected_excess(ratio, math.exp(epsilon)))
 
     def reverse(epsilon: float, width: float) -> Enclosure:
         found = engine_reverse(epsilon, width)
         if epsilon > _STEEPEST:
             return found
-        share, e = put(ratio, math.exp(-epsilon)), math.exp(epsilon)
+        share, e = expected_shortfall(ratio, math.exp(-epsilon)), math.exp(epsilon)
         return _closer(found, Enclosure(e * share.lower, e * share.upper))
 
     return replace(curve, forward=forward, reverse=reverse)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from shuffledp.accounting.bounds.blanket import WorstDataset, dataset_curve
 from shuffledp.accounting.bounds.candidates import candidates
-from shuffledp.accounting.bounds.laws import WorstDataset, dataset_curve
 from shuffledp.accounting.bounds.theorem import Subject, Theorem, bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.accounting.randomizers import Randomizer, Subsampled

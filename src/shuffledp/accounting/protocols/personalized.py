@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import checks
 from shuffledp.accounting.bounds import get_bound
-from shuffledp.accounting.bounds.laws import WorstDataset, dataset_curve
+from shuffledp.accounting.bounds.blanket import WorstDataset, dataset_curve
 from shuffledp.accounting.bounds.personalized import (
     epsilon_upper,
     personal_curve,
@@ -27,7 +27,7 @@ from shuffledp.labels import Direction, Interval, Status, Value
 from shuffledp.numerics.enclosure import SEARCH
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
 from shuffledp.numerics.rounding import Array
-from shuffledp.numerics.stochastic import Stand, binomial_stand
+from shuffledp.numerics.stochastic import DominatingBinomial, dominating_binomial
 
 _MOST_CLASSES = 64
 """Up to this many distinct budgets each is a class of its own."""
@@ -41,7 +41,7 @@ _BISECTIONS = 10
 _SAME = 1e-3
 _SHOWN = 20
 _BLANKET = "personal-blanket"
-_NOBODY = Stand(0, 1.0, 1.0, 0.0)
+_NOBODY = DominatingBinomial(0, 1.0, 1.0, 0.0)
 _SHIFTS = (-3.5, 3.5)
 """Where, in standard deviations, counts are computed with relative accuracy."""
 
@@ -326,7 +326,7 @@ class Personalized:
         ranked.sort(key=lambda entry: entry[0])
         curves = []
         for _, _, scenes, gammas, counts in ranked[: 1 if self._grouped else 2]:
-            curves.append(personal_curve(scenes, binomial_stand(gammas, counts), end))
+            curves.append(personal_curve(scenes, dominating_binomial(gammas, counts), end))
         if len(curves) == 1:
             return curves[0]
         if quantity == "epsilon":

@@ -7,6 +7,7 @@ from typing import Any
 
 from shuffledp import checks
 from shuffledp.accounting.bounds import get_bound
+from shuffledp.accounting.bounds.identity import delta_lower
 from shuffledp.accounting.protocols.shuffled import QUESTIONS, Shuffled
 from shuffledp.accounting.randomizers import CheckIn, Randomizer, Repeated, Scene
 from shuffledp.accounting.randomizers.catalogue import MECHANISMS, build
@@ -119,7 +120,7 @@ class _Search:
                 ways.append((scene.outcomes.swapped(), " (values exchanged)"))
             for outcomes, suffix in ways:
                 self.tried += 1
-                value = outcomes.delta_lower(self.n, self.epsilon, _WIDTH)
+                value = delta_lower(outcomes, self.n, self.epsilon, _WIDTH)
                 if value > self.delta:
                     self.delta, self.point = value, point
                     self.dataset = f"victim {scene.victim}{suffix}; others: {scene.others}"

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from shuffledp.accounting.bounds import Bound, all_bounds, get_theorem
+from shuffledp.accounting.bounds.identity import delta_lower
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.randomizers import LDP, Repeated, Subsampled
 from shuffledp.errors import ConversionError, RegimeError
@@ -111,7 +112,7 @@ def _worst_dataset(protocol: Shuffled, epsilon: float) -> tuple[float, str]:
     for scene in protocol.randomizer.datasets():
         ways = {"": scene.outcomes, " (values exchanged)": scene.outcomes.swapped()}
         for suffix, outcomes in ways.items():
-            leaked = outcomes.delta_lower(protocol.crowd, epsilon, _WIDTH)
+            leaked = delta_lower(outcomes, protocol.crowd, epsilon, _WIDTH)
             if leaked > worst:
                 worst, words = leaked, f"victim {scene.victim}{suffix}; others: {scene.others}"
     return worst, words

@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from shuffledp.accounting.bounds.identity import delta_lower, delta_upper
 from shuffledp.accounting.bounds.theorem import Refutation, Subject, Theorem, bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.accounting.curves.gdp import gaussian_start
@@ -41,7 +42,7 @@ def blanket_curve(randomizer: Randomizer, n: int) -> ProfileCurve:
     @lru_cache(maxsize=256)
     def delta(epsilon: float, width: float) -> float:
         return max(
-            outcomes.delta_upper(n, epsilon, width)
+            delta_upper(outcomes, n, epsilon, width)
             for scene in scenes
             for outcomes in _both_ways(scene)
         )
@@ -85,10 +86,10 @@ def dataset_curve(scene: Scene, n: int, end: PureEnd) -> ProfileCurve:
         outcomes = scene.outcomes if forward else scene.outcomes.swapped()
         if end.vanished(epsilon):
             return Enclosure(0.0, 0.0)
-        lower = outcomes.delta_lower(n, epsilon, _engine_width(width))
+        lower = delta_lower(outcomes, n, epsilon, _engine_width(width))
         if width in (SEARCH, QUICK):  # searches for a lower bound need no more
             return Enclosure(lower, lower)
-        return Enclosure(lower, max(outcomes.delta_upper(n, epsilon, _engine_width(width)), lower))
+        return Enclosure(lower, max(delta_upper(outcomes, n, epsilon, _engine_width(width)), lower))
 
     kind = ProfileCurve if scene.outcomes.low is None else _CellsCurve
     return kind(
