@@ -22,6 +22,7 @@ from shuffledp.ledger.amounts import amount, decimal_above, decimal_below
 from shuffledp.ledger.divergences import best_order, divergence, largest_divergence
 from shuffledp.ledger.entries import Entry, Guarantee, Spendable, restored
 from shuffledp.ledger.losses import composed, pure
+from shuffledp.numerics.search import bisect_whole, grown
 
 Amounts = dict[str, Decimal]
 """Exact, by name: what is lost, or the limits of it."""
@@ -338,14 +339,8 @@ def most(fits: Callable[[int], bool]) -> int:
     """The largest count that fits, up to 1e12, by doubling and halving."""
     if not fits(1):
         return 0
-    low, high = 1, 2
-    while high <= _MOST_ROUNDS and fits(high):
-        low, high = high, 2 * high
-    high = min(high, _MOST_ROUNDS + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    high, low = grown(lambda k: not fits(k), 2, 1, most=_MOST_ROUNDS + 1)
+    return bisect_whole(fits, low, min(high, _MOST_ROUNDS + 1)).good
 
 
 def _sum(lost: Amounts, cost: Mapping[str, Fraction]) -> Amounts:

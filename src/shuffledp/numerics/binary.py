@@ -19,6 +19,8 @@ from shuffledp.numerics.window import chernoff, first_groups, group_masses, quan
 
 _SUMMED = 8192
 _GROUPS = 4096
+_CUT = 1e-14
+"""Granted to the terms left out: below 1e-15 of the sum (``_depth``)."""
 _SUMS = 1e-11
 """Granted to logarithms of sums of groups, whose tails have TAIL_ERROR (numerics.md, "Rounding by name")."""
 
@@ -79,7 +81,7 @@ def _summed_excess(
         ratio = (trials - last) * p / ((last + 1.0) * q)
         beyond = float(gain[-1]) + 1.0
         rest = math.inf if ratio >= 1.0 else float(mass[-1]) * beyond * ratio / (1.0 - ratio) ** 2
-    relative = float(errors[counted].max()) + roundings(4.0 * (len(k) + 64.0 + abs(unit))) + 1e-14
+    relative = float(errors[counted].max()) + roundings(4.0 * (len(k) + 64.0 + abs(unit))) + _CUT
     error = relative * value + roundings(8.0) * size * float(mass.sum())
     return value, error, rest, unit
 

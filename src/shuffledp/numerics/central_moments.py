@@ -15,9 +15,11 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.numerics.logs import log
 from shuffledp.numerics.rounding import Array, roundings
+from shuffledp.numerics.search import bisect_each
 
 _STEP = 0.5
 """In units of sqrt(h): the trapezoidal error is of the order of e^(-(pi/0.5)^2) = e^-39."""
@@ -47,13 +49,15 @@ def log_central_moments(h: float, top: int) -> Array:
     root = math.sqrt(h)
     # the peak solves S(v) = v / h, S = (k-1)/2 tanh or coth + k/2 coth(v/2); S >= k - 1/2
     low, high = np.zeros_like(k), h * (2.0 * k - 1.0) + 2.0 * root * np.sqrt(2.0 * k)
-    for _ in range(2 + math.ceil(math.log2(float(high[-1]) / root))):  # to a quarter of sqrt(h)
-        v = 0.5 * (low + high)
+
+    def rising(v: Array) -> NDArray[np.bool_]:
         slope = 0.5 * k / np.tanh(0.5 * v)
         turn = np.tanh(0.5 * (k - 1.0) * v)
         slope += 0.5 * (k - 1.0) * np.where(odd, 1.0 / turn, turn)
-        rising = slope > v / h
-        low, high = np.where(rising, v, low), np.where(rising, high, v)
+        return np.asarray(slope > v / h)
+
+    halvings = 2 + math.ceil(math.log2(float(high[-1]) / root))  # to a quarter of sqrt(h)
+    low, _ = bisect_each(rising, low, high, halvings)
     step = _STEP * root
     start = np.maximum(np.rint(low / step) - math.ceil(_REACH / _STEP), 0.0)
     j = start[:, None] + np.arange(2.0 * math.ceil(_REACH / _STEP) + 1.0)

@@ -33,6 +33,7 @@ from shuffledp.numerics.frequencies import (
     shortest,
 )
 from shuffledp.numerics.rounding import FORMULA, Array, U, all_orders, down, roundings, up
+from shuffledp.numerics.search import bisect
 
 _MAX_FREQUENCIES = 1 << 17
 _MAX_ENUMERATED = 100_000
@@ -228,17 +229,15 @@ class _Total:
         reach = max(float(part.v[-1]) for part, _ in self.parts)
         span = max(float(np.abs(part.v).max()) for part, _ in self.parts)
         highest = min(MAX_EXPONENT / max(reach, 1e-12), MAX_EXPONENT / max(0.25 * span, 1e-12))
-        low, high = math.log(1e-9), math.log(max(highest, 1.5))
-        for _ in range(20):
-            middle = 0.5 * (low + high)
-            gap = math.exp(middle)
+
+        def left(log_gap: float) -> bool:
+            gap = math.exp(log_gap)
             theta = 1.0 + gap
             mean = math.fsum(count * part.tilted_mean(theta) for part, count in self.parts)
-            if mean - self.epsilon > 1.0 / theta + 1.0 / gap:
-                high = middle
-            else:
-                low = middle
-        return 1.0 + math.exp(low)
+            return mean - self.epsilon <= 1.0 / theta + 1.0 / gap
+
+        found = bisect(left, math.log(1e-9), math.log(max(highest, 1.5)), halvings=20)
+        return 1.0 + math.exp(found.good)
 
     def enclose(self, width: float, known: float) -> Enclosure:
         """e^epsilon E[(e^(S - epsilon) - 1)+], next to ``known``."""

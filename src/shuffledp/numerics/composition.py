@@ -8,6 +8,7 @@ import numpy as np
 
 from shuffledp.numerics.binomial import log_mass
 from shuffledp.numerics.rounding import SUMS, Array, up
+from shuffledp.numerics.search import bisect
 
 _TAIL = 1e-24
 """Bounds the binomial mass left out below (Bernstein), charged to the result."""
@@ -40,10 +41,6 @@ def composed_epsilon(epsilon: float, rounds: int, delta: float) -> float:
         gap = -np.expm1(np.minimum(total - loss, 0.0))
         return up(float(mass @ gap), SUMS) + _TAIL
 
-    low, high = 0.0, rounds * epsilon
-    if spent(low) <= delta:
+    if spent(0.0) <= delta:
         return 0.0
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if spent(middle) > delta else (low, middle)
-    return high
+    return bisect(lambda total: spent(total) <= delta, rounds * epsilon, 0.0, halvings=80).good

@@ -23,6 +23,7 @@ from shuffledp.numerics.logs import log, log_factorials
 from shuffledp.numerics.power_series import log_binomial_sums, log_power, power_errors
 from shuffledp.numerics.quadrature import gauss_legendre
 from shuffledp.numerics.rounding import Array, all_orders, roundings
+from shuffledp.numerics.search import bisect_each
 
 _DEPTH = 42.0
 """Integrands below e^-42 of their peak are left out."""
@@ -187,10 +188,9 @@ class LognormalMean:
         low, high = np.minimum(centre, 0.0) - 1.0, np.maximum(centre, 0.0) + 1.0
         low = np.minimum(low, centre - h * np.exp(np.minimum(centre, 600.0)) - 1.0)
         low = np.maximum(low, np.minimum(centre, -800.0) - 1.0)
-        for _ in range(60):  # e^w = (centre - w) / h
-            middle = 0.5 * (low + high)
-            over = np.exp(np.minimum(middle, 690.0)) > (centre - middle) / h
-            low, high = np.where(over, low, middle), np.where(over, middle, high)
+        low, high = bisect_each(  # e^w = (centre - w) / h
+            lambda w: np.exp(np.minimum(w, 690.0)) <= (centre - w) / h, low, high, halvings=60
+        )
         peak_at = 0.5 * (low + high)
 
         def height(w: Array, c: Array) -> Array:
@@ -200,11 +200,12 @@ class LognormalMean:
         curvature = np.sqrt(1.0 / h + np.exp(np.minimum(peak_at, 690.0)))
         right = peak_at + np.minimum(9.5 / curvature, np.maximum(7.0 - peak_at, 9.5 / curvature))
         right = np.where(peak_at < 0.0, np.minimum(right, np.maximum(7.0, peak_at)), right)
-        near, far = peak_at, peak_at - 9.5 * math.sqrt(h)
-        for _ in range(40):  # the left end, where the integrand has fallen by e^-_DEPTH
-            middle = 0.5 * (near + far)
-            fallen = height(middle, centre) < peak - _DEPTH
-            near, far = np.where(fallen, near, middle), np.where(fallen, middle, far)
+        far, _ = bisect_each(  # the left end, where the integrand has fallen by e^-_DEPTH
+            lambda w: height(w, centre) < peak - _DEPTH,
+            peak_at - 9.5 * math.sqrt(h),
+            peak_at,
+            halvings=40,
+        )
         left = np.maximum(far, np.minimum(_CUT, right))
         width = (right - left) / _PANELS
         nodes = (np.arange(_PANELS)[:, None] + _NODES).ravel()

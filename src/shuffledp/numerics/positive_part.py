@@ -30,6 +30,7 @@ from shuffledp.numerics.frequencies import (
     shortest,
 )
 from shuffledp.numerics.rounding import Array, all_orders, down, roundings, up
+from shuffledp.numerics.search import bisect, bisect_whole
 
 __all__ = ["Law", "mean_positive_part"]
 
@@ -299,14 +300,14 @@ class _Sums:
         self.part, self.n = part, n
         v = part.v
         # Roughly the theta that minimises M(theta)^n / theta^2; any theta > 0 is valid.
-        low, high = math.log(0.5 / n), math.log(MAX_EXPONENT / float(v[-1]))
-        while high - low > 0.02:
-            middle = (low + high) / 2
-            if n * math.exp(middle) * part.tilted_mean(math.exp(middle)) > 2:
-                high = middle
-            else:
-                low = middle
-        self.theta = math.exp(low)
+        self.theta = math.exp(
+            bisect(
+                lambda x: n * math.exp(x) * part.tilted_mean(math.exp(x)) <= 2,
+                math.log(0.5 / n),
+                math.log(MAX_EXPONENT / float(v[-1])),
+                within=0.02,
+            ).good
+        )
         self.transform = Product([(part, n)], self.theta)
         (factor,) = self.transform.factors
         self.log_m, self.log_m_error, self.p = factor.log_m, factor.log_m_error, factor.p
@@ -319,17 +320,20 @@ class _Sums:
 
     def count_ranges(self, depth: float) -> list[tuple[int, int]]:
         """For each value, a range its count leaves with probability < 2 e^-depth."""
-        ranges = []
-        for mean in up(self.n * self.p, _MARGIN).tolist():
-            low = max(0, math.floor(down(mean, 2 * _MARGIN) - math.sqrt(2 * depth * mean)))
-            # Poisson bound: Pr[count >= c] <= exp(-c log(c / mean) + c - mean) for c > mean.
-            below, above = math.floor(mean), math.ceil(2 * mean + 2 * depth)
-            while above - below > 1:
-                c = (below + above) // 2
-                enough = mean == 0 or c * math.log(c / mean) - c + mean > depth
-                below, above = (below, c) if enough else (c, above)
-            ranges.append((low, min(above - 1, self.n)))
-        return ranges
+        means = up(self.n * self.p, _MARGIN).tolist()
+        return [(self._fewest(mean, depth), self._most(mean, depth)) for mean in means]
+
+    def _fewest(self, mean: float, depth: float) -> int:
+        return max(0, math.floor(down(mean, 2 * _MARGIN) - math.sqrt(2 * depth * mean)))
+
+    def _most(self, mean: float, depth: float) -> int:
+        """Poisson bound: Pr[count >= c] <= exp(-c log(c / mean) + c - mean) for c > mean."""
+
+        def rare(c: int) -> bool:
+            return mean == 0 or c * math.log(c / mean) - c + mean > depth
+
+        above = bisect_whole(rare, math.ceil(2 * mean + 2 * depth), math.floor(mean)).good
+        return min(above - 1, self.n)
 
     def window(self, target: float) -> tuple[float, float]:
         """Frequency step 2 pi / P, and a bound (about `target`) on the share of kP, k != 0."""

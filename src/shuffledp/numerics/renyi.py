@@ -23,6 +23,7 @@ from shuffledp.numerics.binomial import half_tail, log_mass_half
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log, log1p_exp, log_convex_gap
 from shuffledp.numerics.rounding import Array, down, roundings, up
+from shuffledp.numerics.search import bisect_each
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile
 
 _EXACT_N = 600
@@ -248,11 +249,13 @@ class TwoSidedRenyi:
         """Group edges: fine near y = 0 and near the peak of mass * psi, coarse elsewhere."""
         root = np.sqrt(signs)
         lean = np.minimum(self.slope / (self.base + extra), 1.0 - 1e-16)
-        low, high = np.zeros_like(signs), np.ones_like(signs)
-        for _ in range(40):  # peak: signs * atanh(y) = 2 order lean / (1 - (lean y)^2)
-            y = 0.5 * (low + high)
-            pulled = signs * np.arctanh(y) < 2.0 * order * lean / (1.0 - (lean * y) ** 2)
-            low, high = np.where(pulled, y, low), np.where(pulled, high, y)
+        # peak: signs * atanh(y) = 2 order lean / (1 - (lean y)^2)
+        low, _ = bisect_each(
+            lambda y: signs * np.arctanh(y) < 2.0 * order * lean / (1.0 - (lean * y) ** 2),
+            np.zeros_like(signs),
+            np.ones_like(signs),
+            halvings=40,
+        )
         peak = (low * root)[:, None]
         near = np.arange(0.0, 10.0, _SPACING)
         far = np.geomspace(

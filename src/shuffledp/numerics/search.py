@@ -1,13 +1,17 @@
-"""Certified inversion of decreasing functions known through enclosures."""
+"""Certified searches: bisection, and inversion of decreasing functions known through enclosures."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.rounding import Array
 
 Function = Callable[[float], Enclosure]
 
@@ -30,6 +34,74 @@ _NEAR = 2.0
 _FAR_BELOW = -30.0
 _WIDE = 1e-4
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+
+
+Place = TypeVar("Place", int, float)
+
+
+class Bracket(NamedTuple, Generic[Place]):
+    """A place where a condition was seen to hold, and one where it was not."""
+
+    good: Place
+    bad: Place
+
+
+def grown(
+    holds: Callable[[Place], bool],
+    first: Place,
+    before: Place,
+    factor: float = 2,
+    most: float = math.inf,
+) -> Bracket[Place]:
+    """The first of ``first``, ``factor`` times it, ... that holds, or is ``most`` or more; the one before."""
+    bad, good = before, first
+    while good < most and not holds(good):
+        bad, good = good, type(first)(factor * good)
+    return Bracket(good, bad)
+
+
+def bisect(
+    holds: Callable[[float], bool],
+    good: float,
+    bad: float,
+    halvings: int = 200,
+    share: float = 0.0,
+    within: float = 0.0,
+) -> Bracket[float]:
+    """Halve what lies between ``good``, where the condition holds, and ``bad``, where it does not.
+
+    ``good`` moves only to places where the condition was evaluated and held, so a certified
+    condition gives a certified end, monotone or not. Ends after so many halvings, or when the two
+    are neighbouring doubles, differ by ``within`` at most, or by this share of the larger.
+    """
+    for _ in range(halvings):
+        middle = 0.5 * (good + bad)
+        close = max(within, share * max(abs(good), abs(bad)))
+        if abs(bad - good) <= close or middle in (good, bad):
+            break
+        good, bad = (middle, bad) if holds(middle) else (good, middle)
+    return Bracket(good, bad)
+
+
+def bisect_whole(
+    holds: Callable[[int], bool], good: int, bad: int, parts: int | None = None
+) -> Bracket[int]:
+    """The same for whole numbers, until they are neighbours, or differ by the larger over ``parts``."""
+    while abs(bad - good) > (1 if parts is None else max(1, max(good, bad) // parts)):
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if holds(middle) else (good, middle)
+    return Bracket(good, bad)
+
+
+def bisect_each(
+    below: Callable[[Array], NDArray[np.bool_]], low: Array, high: Array, halvings: int
+) -> tuple[Array, Array]:
+    """The same for many roots at once: ``low`` moves to places that are ``below``, ``high`` to others."""
+    for _ in range(halvings):
+        middle = 0.5 * (low + high)
+        under = below(middle)
+        low, high = np.where(under, middle, low), np.where(under, high, middle)
+    return low, high
 
 
 def invert_decreasing(
@@ -147,12 +219,7 @@ def _between(ok: Callable[[float], bool], bad: float, good: float) -> float:
             good = bad + step
         else:
             bad, step = bad + step, 2.0 * step
-    for _ in range(_HALVINGS):
-        if math.isinf(good) or abs(good - bad) <= _WIDE * abs(good):
-            break
-        middle = 0.5 * (bad + good)
-        good, bad = (middle, bad) if ok(middle) else (good, middle)
-    return good
+    return good if math.isinf(good) else bisect(ok, good, bad, _HALVINGS, _WIDE).good
 
 
 def peak(f: Callable[[float], float], low: float, high: float, within: float = 1e-4) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shuffledp.numerics.binomial import TAIL_ERROR, deviance, log_mass, tail_ratio
 from shuffledp.numerics.rounding import Array, down, roundings, up
+from shuffledp.numerics.search import bisect_whole
 
 _SUMMED = 8192
 """Runs spanning fewer counts are summed atom by atom; longer ones are differences of tails."""
@@ -28,16 +29,14 @@ def chernoff(k: float, trials: float, p: float, q: float) -> float:
 @lru_cache(maxsize=256)
 def quantile(exponent: float, side: int, trials: float, p: float, q: float) -> float:
     """A count beyond which (side -1: below, 1: above) Bin(trials, p) has mass <= exp(-exponent)."""
-    inner, outer = math.floor(trials * p), 0.0 if side < 0 else trials
-    if chernoff(outer, trials, p, q) <= exponent:
-        return outer
-    while abs(outer - inner) > 1.0:
-        middle = math.floor(0.5 * (inner + outer))
-        if chernoff(middle, trials, p, q) > exponent:
-            outer = middle
-        else:
-            inner = middle
-    return float(outer)
+    outer = 0 if side < 0 else int(trials)
+
+    def beyond(k: int) -> bool:
+        return chernoff(float(k), trials, p, q) > exponent
+
+    if not beyond(outer):
+        return float(outer)
+    return float(bisect_whole(beyond, outer, math.floor(trials * p)).good)
 
 
 def first_groups(first: float, last: float, count: int) -> tuple[Array, Array]:

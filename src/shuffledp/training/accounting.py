@@ -25,6 +25,7 @@ from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Interval, Status, Value
 from shuffledp.ledger import Guarantee
 from shuffledp.numerics.composition import composed_epsilon
+from shuffledp.numerics.search import bisect_whole
 
 
 @dataclass(frozen=True)
@@ -89,12 +90,7 @@ class Account(ABC):
     def most(self, budget: float, limit: int) -> int:
         """How many releases, up to ``limit``, stay within epsilon <= budget."""
         checks.positive("budget", budget)
-        low, high = 0, limit + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            fits = self._best(middle).value <= budget
-            low, high = (middle, high) if fits else (low, middle)
-        return low
+        return bisect_whole(lambda k: self._best(k).value <= budget, 0, limit + 1).good
 
     @cache  # noqa: B019  # an account lives as long as its run
     def _best(self, releases: int) -> Value:

@@ -9,6 +9,8 @@ from typing import ClassVar
 
 from shuffledp.accounting.curves.base import Curve
 from shuffledp.errors import RegimeError
+from shuffledp.numerics.rounding import FORMULA
+from shuffledp.numerics.search import bisect
 
 _SMALLEST_LOG_DELTA = -690.0
 
@@ -30,18 +32,13 @@ class ClosedFormCurve(Curve):
         return self.formula(delta)
 
     def delta(self, epsilon: float) -> float:
-        high = math.log(self.largest_delta) - 1e-12
+        high = math.log(self.largest_delta) - FORMULA
         if self.formula(math.exp(high)) > epsilon:
             raise RegimeError(
                 self.theorem, "some delta < 1 with epsilon(delta) <= epsilon", epsilon
             )
-        low = _SMALLEST_LOG_DELTA
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            if middle in (low, high):
-                break
-            low, high = (low, middle) if self._holds(middle, epsilon) else (middle, high)
-        return math.exp(high)
+        found = bisect(lambda x: self._holds(x, epsilon), high, _SMALLEST_LOG_DELTA)
+        return math.exp(found.good)
 
     def _holds(self, log_delta: float, epsilon: float) -> bool:
         try:

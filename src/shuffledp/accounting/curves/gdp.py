@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shuffledp.accounting.curves.base import Curve
-from shuffledp.numerics.rounding import U
-from shuffledp.numerics.search import Start
+from shuffledp.numerics.rounding import FORMULA, down, roundings, up
+from shuffledp.numerics.search import Start, bisect, grown
 
+_LOG = 1e-14
+"""Granted to the sum of logarithms of a tail."""
+_QUANTILE = 1e-11
+"""Granted to the normal quantile of the standard library (docs/proofs/gaussian_pair.md)."""
 _LEAST_NORMAL, _LOG_NORMAL = 1e-290, -660.0
 """Where doubles, and their logarithms, still have all their digits."""
 
@@ -32,15 +36,15 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     """delta(epsilon) of two unit normals mu apart, rounding added: never 0."""
     log_delta = gaussian_log_delta(mu, epsilon)
     if log_delta < _LOG_NORMAL:
-        return math.nextafter(math.exp(log_delta) * (1.0 + 1e-12), 1.0)
+        return math.nextafter(up(math.exp(log_delta), FORMULA), 1.0)
     high, low = epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu
     density = math.exp(-0.5 * high * high) / math.sqrt(2.0 * math.pi)
-    shift = 8.0 * U * density * (epsilon / mu + mu)  # the rounding of high and low
+    shift = roundings(8) * density * (epsilon / mu + mu)  # the rounding of high and low
     if high < 0.0:
         near, far = _cdf(-high), math.exp(min(epsilon, 700.0)) * _cdf(-low)
-        return min(max(near - far, 0.0) + 16.0 * U * (near + far) + shift, 1.0)
+        return min(max(near - far, 0.0) + roundings(16) * (near + far) + shift, 1.0)
     near, far = _mills(high), _mills(low)
-    error = 32.0 * U * (1.0 + low * low) * (near + far) * density
+    error = roundings(32) * (1.0 + low * low) * (near + far) * density
     return min(max(density * (near - far), 0.0) + error + shift, 1.0)
 
 
@@ -52,9 +56,9 @@ def gaussian_log_delta(mu: float, epsilon: float) -> float:
     if high > 1e100:  # delta < exp(-high^2 / 2)
         return -1e199
     near, far = _mills(high), _mills(low)
-    error = U * (32.0 * (1.0 + low * low) * (near + far) + 8.0 * (epsilon / mu + mu))
-    value = -0.5 * high * high * (1.0 - 8.0 * U) + math.log(max(near - far, 0.0) + error)
-    return min(value - 0.5 * math.log(2.0 * math.pi) + 1e-14, 0.0)
+    error = roundings(32.0 * (1.0 + low * low) * (near + far) + 8.0 * (epsilon / mu + mu))
+    value = -down(0.5 * high * high, roundings(8)) + math.log(max(near - far, 0.0) + error)
+    return min(value - 0.5 * math.log(2.0 * math.pi) + _LOG, 0.0)
 
 
 def gaussian_start(mu: float, delta: float) -> Start | None:
@@ -95,26 +99,17 @@ class GDPCurve(Curve):
         return gaussian_delta(self.mu, epsilon)
 
     def epsilon(self, delta: float) -> float:
-        low, high = 0.0, max(self.mu, 1e-12)
-        if not self._exceeds(delta, 0.0):
-            return 0.0
-        while self._exceeds(delta, high):
-            low, high = high, 2.0 * high
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            if middle in (low, high):
-                break
-            low, high = (middle, high) if self._exceeds(delta, middle) else (low, middle)
-        return high
+        def enough(epsilon: float) -> bool:
+            if delta > _LEAST_NORMAL:
+                return self.delta(epsilon) <= delta
+            return gaussian_log_delta(self.mu, epsilon) <= math.log(delta) - FORMULA
 
-    def _exceeds(self, delta: float, epsilon: float) -> bool:
-        """Whether delta(epsilon) may be larger."""
-        if delta > _LEAST_NORMAL:
-            return self.delta(epsilon) > delta
-        return gaussian_log_delta(self.mu, epsilon) > math.log(delta) - 1e-12
+        if enough(0.0):
+            return 0.0
+        return bisect(enough, *grown(enough, max(self.mu, 1e-12), 0.0), halvings=100).good
 
     def renyi(self, order: float) -> float:
         return 0.5 * self.mu * self.mu * order
 
     def tradeoff(self, alpha: float) -> float:
-        return gaussian_tradeoff(self.mu, alpha) * (1.0 - 1e-11)  # rounded down
+        return down(gaussian_tradeoff(self.mu, alpha), _QUANTILE)

@@ -28,6 +28,7 @@ from shuffledp.collection.auditing.proportions import lower_limit, upper_limit
 from shuffledp.collection.devices import Stream, device, secure
 from shuffledp.labels import Interval
 from shuffledp.numerics.enclosure import COARSE
+from shuffledp.numerics.search import bisect, grown
 
 Family = Callable[[float], Randomizer]
 
@@ -291,12 +292,8 @@ def _family(
         return 0.0
     reach = max(math.log(hits / alarms), math.log((1.0 - alarms) / (1.0 - hits)))
     grid = [reach * i / _GRID for i in range(_GRID)]
-    low, high = 0.0, eps0
-    while not allows(high) and high < _MOST:
-        low, high = high, 1.5 * high
-    while high - low > _PRECISION * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if allows(middle) else (middle, high)
+    bracket = grown(allows, eps0, 0.0, factor=1.5, most=_MOST)
+    low = bisect(allows, *bracket, share=_PRECISION).bad
     if low == 0.0:
         return 0.0
     return Shuffled(build(low), n).epsilon(delta).lower

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from shuffledp.numerics.binomial import log_mass
+from shuffledp.numerics.search import bisect
 
 
 def _at_least(count: int, trials: int, p: float) -> float:
@@ -25,11 +26,9 @@ def lower_limit(count: int, trials: int, failure: float) -> float:
     """Clopper and Pearson: the probability is above this, but for a chance of ``failure``."""
     if count == 0:
         return 0.0
-    low, high = 0.0, count / trials
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if _at_least(count, trials, middle) < failure else (low, middle)
-    return low
+    return bisect(
+        lambda p: _at_least(count, trials, p) < failure, 0.0, count / trials, halvings=60
+    ).good
 
 
 def upper_limit(count: int, trials: int, failure: float) -> float:

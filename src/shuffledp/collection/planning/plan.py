@@ -13,6 +13,7 @@ from shuffledp.collection.planning.target import Builder, Target
 from shuffledp.collection.planning.tasks import Task
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
+from shuffledp.numerics.search import bisect
 
 
 @dataclass(frozen=True)
@@ -130,13 +131,9 @@ def _central(task: Task, target: Target) -> Choice:
     """A curator who sees all values and adds Laplace or normal noise, composed over the rounds."""
     l1, l2 = task.sensitivities()
     laplace = math.sqrt(2.0) * l1 * target.rounds / (target.epsilon * target.n)
-    low, high = 0.0, 1e6
-    while high - low > 1e-9 * high:
-        middle = 0.5 * (low + high)
-        fits = gaussian_delta(middle, target.epsilon) <= target.delta
-        low, high = (middle, high) if fits else (low, middle)
-    normal = math.inf
-    if low > 0.0:
-        normal = l2 * math.sqrt(target.rounds) / (low * target.n)
+    mu = bisect(
+        lambda mu: gaussian_delta(mu, target.epsilon) <= target.delta, 0.0, 1e6, share=1e-9
+    ).good
+    normal = l2 * math.sqrt(target.rounds) / (mu * target.n) if mu > 0.0 else math.inf
     kind = "Laplace noise" if laplace <= normal else "normal noise"
     return Choice(kind, "curator", None, min(laplace, normal))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.randomizers import LDP
+from shuffledp.numerics.search import bisect
 from shuffledp.research.reproduce.result import Result, Row
 
 if TYPE_CHECKING:
@@ -117,10 +118,7 @@ def chen_figure_4_first() -> Result:
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if rising(middle) < 0.0 else (low, middle)
-    return low
+    return bisect(lambda x: rising(x) < 0.0, low, high, halvings=50).good
 
 
 def claimed_eps0(users: int) -> float | None:

@@ -13,6 +13,7 @@ from shuffledp.accounting.randomizers import LDP
 from shuffledp.errors import RegimeError
 from shuffledp.numerics.binomial import log_mass
 from shuffledp.numerics.rounding import Array
+from shuffledp.numerics.search import bisect
 from shuffledp.research.reproduce.result import Result, Row, relative
 
 _N = 10_000
@@ -112,11 +113,7 @@ def stepped_delta(epsilon: float, step: int = _STEP) -> float:
 
 def stepped_epsilon(delta: float, step: int = _STEP) -> float:
     """The epsilon at which ``stepped_delta`` is ``delta``."""
-    low, high = 0.0, _EPS0
-    for _ in range(20):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if stepped_delta(middle, step) < delta else (middle, high)
-    return high
+    return bisect(lambda x: stepped_delta(x, step) < delta, _EPS0, 0.0, halvings=20).good
 
 
 def table_2() -> Result:
