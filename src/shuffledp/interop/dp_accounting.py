@@ -18,7 +18,7 @@ from shuffledp.accounting.protocols import Rounds, Shuffled, Stated
 from shuffledp.errors import ConversionError, MissingExtraError, ParameterError
 from shuffledp.labels import Interval, Status
 from shuffledp.numerics.enclosure import QUICK
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, down, roundings, up
 
 try:
     import attr
@@ -118,7 +118,7 @@ def to_pld(protocol: Shuffled | Rounds | Stated, step: float | None = None) -> A
         step = 0.1 * deviation or 1.0
         pure = curve.end.epsilon
         if curve.end.reached and pure > 0.0:  # the pure budget on the lattice
-            step = pure * (1.0 + 8.0 * U) / math.ceil(pure / step)
+            step = up(pure, roundings(8)) / math.ceil(pure / step)
     step = checks.positive("step", step)
     multiples, masses, revealing = on_lattice(step, *_sampled(curve, step, deviation))
     pmf = pld_pmf.create_pmf(
@@ -141,7 +141,7 @@ def _sampled(curve: ProfileCurve, step: float, deviation: float) -> tuple[Any, A
                 "step", f"at least {end / _MOST:g}: there are too many losses", step
             )
         # a float product may exceed the exact one: ask a little earlier
-        epsilon = counts[-1] * step * (1.0 - 4.0 * U)
+        epsilon = down(counts[-1] * step, roundings(4))
         upper.append(min(curve.enclose(epsilon, QUICK).upper, 1.0) if epsilon < end else floor)
     return np.array(counts), np.minimum.accumulate(upper)
 
@@ -162,7 +162,7 @@ def _entries(event: Any) -> list[tuple[Shuffled | Stated | None, int]] | None:
             return []
         if noise == 0.0:
             return [(None, 1)]
-        epsilon = math.log1p(buckets * (1.0 - noise) / noise) * (1.0 + 16.0 * U)
+        epsilon = up(math.log1p(buckets * (1.0 - noise) / noise), roundings(16))
         return [(Stated(epsilon), 1)]
     return None
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from shuffledp.accounting.randomizers import Gaussian, Randomizer
 from shuffledp.errors import MissingExtraError, ParameterError
-from shuffledp.numerics.rounding import U
+from shuffledp.numerics.rounding import roundings, up
 
 try:
     import opendp.prelude as dp
@@ -55,6 +55,6 @@ def _guarantee(randomizer: Randomizer) -> tuple[Any, Any, Any]:
     if math.isfinite(randomizer.pure):
         return dp.max_divergence(), randomizer.pure, 0.0
     if isinstance(randomizer, Gaussian):
-        rho = 0.5 * (randomizer.sensitivity / randomizer.sigma) ** 2 * (1.0 + 8.0 * U)
+        rho = up(0.5 * (randomizer.sensitivity / randomizer.sigma) ** 2, roundings(8))
         return dp.zero_concentrated_divergence(), rho, 0.0
     raise ParameterError("randomizer", "pure, approximate, or Gaussian", str(randomizer))

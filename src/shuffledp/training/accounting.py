@@ -25,6 +25,7 @@ from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Interval, Status, Value
 from shuffledp.ledger import Guarantee
 from shuffledp.numerics.composition import composed_epsilon
+from shuffledp.numerics.rounding import FORMULA, up
 from shuffledp.numerics.search import bisect_whole
 
 
@@ -124,7 +125,7 @@ def _composed(
 ) -> Value:
     """The better of Rényi and optimal pure composition."""
     curve = RenyiCurve(
-        lambda order: rounds * divergence(order) * (1.0 + 1e-12), PureEnd(rounds * eps0)
+        lambda order: up(rounds * divergence(order), FORMULA), PureEnd(rounds * eps0)
     )
     pure = composed_epsilon(eps0, rounds, delta)
     return Value(min(curve.epsilon(delta), pure), Status.PROVEN, Direction.UPPER, theorem)

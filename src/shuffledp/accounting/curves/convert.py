@@ -10,7 +10,7 @@ import numpy as np
 from shuffledp.accounting.curves.ends import End, PureEnd
 from shuffledp.numerics.enclosure import FINE, QUICK, SEARCH, Enclosure
 from shuffledp.numerics.logs import complement_above, log1p_exp
-from shuffledp.numerics.rounding import U
+from shuffledp.numerics.rounding import roundings
 from shuffledp.numerics.search import peak
 
 Profile = Callable[[float, float], Enclosure]
@@ -41,7 +41,7 @@ def tradeoff_from_profile(
         delta = second(x, width) if x >= 0.0 else first(-x, width)
         t = math.exp(x)
         keep, lose = (1.0, t * alpha) if x >= 0.0 else (t, t * alpha)
-        blur = 8.0 * U * (keep + lose)
+        blur = roundings(8) * (keep + lose)
         return Enclosure(
             keep * (1.0 - delta.upper) - lose - blur, keep * (1.0 - delta.lower) - lose + blur
         )

@@ -18,7 +18,7 @@ from shuffledp.accounting.curves.ends import PureEnd
 from shuffledp.accounting.curves.tradeoff.hull import lower_hull
 from shuffledp.numerics.composed_losses import Losses
 from shuffledp.numerics.logs import complement_above
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, roundings, up
 
 _UNITS = np.concatenate(
     [np.arange(1, 31) * 0.1, 3.0 + np.arange(1, 21) * 0.15, 6.0 + np.arange(1, 21) * 0.3]
@@ -29,9 +29,8 @@ _PARTS = (30, 50)
 _FAR = 200.0
 _NARROWEST = 1e-100
 """On a finer grid products of differences, which the hull is made of, underflow."""
-_OUTWARD = 16.0 * U
-_BLUR = 1e-12
-"""Far more than the rounding of a sum of a few hundred terms, at most 1 together."""
+_OUTWARD = roundings(16)
+"""How far slopes and mirrored values are moved (docs/proofs/composition.md, sections 2 and 3)."""
 
 Ends = tuple[Array, Array]
 """Lower and upper ends."""
@@ -60,7 +59,7 @@ class Samples:
         top, end = pure.epsilon, min(pure.epsilon, _FAR)
         epsilons, found = [0.0], [start]
         parts = [part[every - 1 :: every] for part in np.split(sd * _UNITS, _PARTS)]
-        inside = [[x for x in part.tolist() if x < end * (1.0 - 1e-9)] for part in parts]
+        inside = [[x for x in part.tolist() if x < down(end, SUMS)] for part in parts]
         waiting = [part for part in inside if part]
         while True:
             if waiting:
@@ -91,9 +90,9 @@ class Samples:
     def above(self) -> Losses:
         """Losses whose profile is nowhere below the true one."""
         # a profile falls: a value may be moved to a larger slope
-        right = np.expm1(self.epsilons) * (1.0 + _OUTWARD)
-        left = np.expm1(-self.epsilons[:0:-1]) * (1.0 + _OUTWARD)
-        upper = np.minimum(self.reverse[1][:0:-1] * (1.0 + _OUTWARD), 1.0)
+        right = up(np.expm1(self.epsilons), _OUTWARD)
+        left = -up(-np.expm1(-self.epsilons[:0:-1]), _OUTWARD)
+        upper = np.minimum(up(self.reverse[1][:0:-1], _OUTWARD), 1.0)
         x = np.concatenate([[-1.0], left, right])
         y = np.concatenate([[1.0], _mirrored(left, upper) + _OUTWARD, self.forward[1]])
         keep = np.append(True, np.diff(x) > 0.0)
@@ -101,7 +100,7 @@ class Samples:
         masses, revealing = _masses(np.diff(x), y)
         factor, revealing = _shortfall(np.diff(x), y, masses, revealing)
         losses = np.log1p(x[1:])
-        losses = losses + 8.0 * U * np.abs(losses) + 1e-300
+        losses = losses + roundings(8) * np.abs(losses) + 1e-300
         return _made(losses, masses[1:] * factor, min(revealing * factor, 1.0))
 
     def below(self, whole: bool = True) -> Losses:
@@ -110,10 +109,10 @@ class Samples:
         Unless ``whole``, the ends need not belong to one pair of laws in both directions, only to a
         convex function in each: no chord is then extended beyond t = 1.
         """
-        x = np.expm1(self.epsilons) * (1.0 - _OUTWARD)
+        x = down(np.expm1(self.epsilons), _OUTWARD)
         forward = self._at_smaller_slope(x, *self.forward)
         reverse = self._at_smaller_slope(x, *self.reverse)
-        left = np.expm1(-self.epsilons[:0:-1]) * (1.0 - _OUTWARD)
+        left = -down(-np.expm1(-self.epsilons[:0:-1]), _OUTWARD)
         low = _mirrored(left, reverse[0][:0:-1]) - _OUTWARD
         high = _mirrored(left, reverse[1][:0:-1]) + _OUTWARD
         at = np.concatenate([[-1.0], left, x])
@@ -129,10 +128,10 @@ class Samples:
         masses, revealing = _masses(np.diff(knots), values)
         long = _profile(np.diff(knots), masses, revealing)
         factor = float(np.max(long / np.maximum(values, 1e-300), initial=1.0, where=values > 0.0))
-        factor = (1.0 - 4.0 * (len(knots) + 8) * U) / max(factor, 1.0)
+        factor = down(1.0, roundings(4.0 * (len(knots) + 8))) / max(factor, 1.0)
         losses = np.log1p(knots[1:])
         # budgets are known from above: the last knot may lie a few roundings beyond the true end
-        losses = losses - 64.0 * U * np.abs(losses) - 1e-300
+        losses = losses - roundings(64) * np.abs(losses) - 1e-300
         return _made(losses, masses[1:] * factor, 0.0)
 
     def _at_smaller_slope(self, x: Array, low: Array, high: Array) -> tuple[Array, Array]:
@@ -184,7 +183,7 @@ def _under(x: Array, low: Array, high: Array, apart: int | None) -> tuple[Array,
     place = at[inside]
     left = low[a][inside] + rise[a][inside] * (place - x[a][inside])
     right = low[b][inside] + fall[b][inside] * (place - x[b][inside])
-    slack = 8.0 * U * (low[a][inside] + np.abs(rise[a][inside] * (place - x[a][inside])))
+    slack = roundings(8) * (low[a][inside] + np.abs(rise[a][inside] * (place - x[a][inside])))
     knots = np.concatenate([x, place])
     values = np.concatenate([low, np.maximum(np.maximum(left, right) - slack, 0.0)])
     rank = np.argsort(knots, kind="stable")
@@ -198,7 +197,7 @@ def _made(losses: Array, masses: Array, revealing: float) -> Losses:
     return Losses(losses[keep], masses[keep], revealing)
 
 
-def tradeoffs(losses: Losses, alphas: Array, up: bool) -> Array:
+def tradeoffs(losses: Losses, alphas: Array, upper: bool) -> Array:
     """Smallest type II errors at these type I errors, rounded up or down.
 
     1 - (profile at t) - t alpha is largest at a knot, or at t = 0.
@@ -206,21 +205,20 @@ def tradeoffs(losses: Losses, alphas: Array, up: bool) -> Array:
     knots = np.append(0.0, np.exp(losses.values))
     profile = _profile(np.diff(knots), np.append(0.0, losses.masses), losses.revealing)
     best = np.max(1.0 - profile - np.multiply.outer(alphas, knots), axis=-1)
-    most = complement_above(alphas) if up else 1.0 - alphas
-    return np.asarray(np.clip(best + (_BLUR if up else -_BLUR), 0.0, most))
+    most = complement_above(alphas) if upper else 1.0 - alphas
+    return np.asarray(np.clip(best + (FORMULA if upper else -FORMULA), 0.0, most))
 
 
 def stated_losses(epsilon: float, delta: float) -> Losses:
     """The worst (epsilon, delta)-DP mechanism (Kairouz, Oh, Viswanath 2015)."""
     shrink = math.exp(-epsilon)
     more, less = (1.0 - delta) / (1.0 + shrink), (1.0 - delta) * shrink / (1.0 + shrink)
-    up = 1.0 + 16.0 * U
     if epsilon == 0.0:
-        return Losses(np.zeros(1), np.array([(1.0 - delta) * up]), delta * up)
+        return Losses(np.zeros(1), np.array([up(1.0 - delta, _OUTWARD)]), up(delta, _OUTWARD))
     return Losses(
-        np.array([-epsilon * (1.0 - 8.0 * U), epsilon * (1.0 + 8.0 * U)]),
-        np.array([more * up, less * up]),
-        min(delta * up, 1.0),
+        np.array([-down(epsilon, roundings(8)), up(epsilon, roundings(8))]),
+        up(np.array([more, less]), _OUTWARD),
+        min(up(delta, _OUTWARD), 1.0),
     )
 
 
@@ -259,4 +257,4 @@ def _shortfall(
     revealing += float(np.max(y, initial=0.0, where=lost))
     short = _profile(gaps, masses, revealing)
     ratio = float(np.max(y / np.maximum(short, 1e-300), initial=1.0, where=y > 0.0))
-    return max(ratio, 1.0) * (1.0 + 4.0 * (len(y) + 8.0 * blur) * U), revealing
+    return up(max(ratio, 1.0), roundings(4.0 * (len(y) + 8.0 * blur))), revealing

@@ -13,24 +13,22 @@ from shuffledp.accounting.curves.convert import tradeoff_from_profile
 from shuffledp.accounting.curves.ends import NEVER, End, PureEnd, SearchLimit
 from shuffledp.errors import ConversionError
 from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.rounding import FORMULA
 
 _STEEPEST = SearchLimit(60.0)
 """Steeper slopes are not tried when a trade-off function is read off: still a bound."""
-
-_ROUNDING = 1e-12
-"""What floating point may add to an exponent; always added to the loss."""
 
 
 def rdp_epsilon(order: float, divergence: float, delta: float) -> float:
     """epsilon at delta from one Rényi divergence (Canonne, Kamath, Steinke 2020; paper 001, Lemma 2)."""
     gain = -math.log(delta) + (order - 1.0) * math.log1p(-1.0 / order) - math.log(order)
-    return max(divergence + (gain + _ROUNDING) / (order - 1.0), 0.0)
+    return max(divergence + (gain + FORMULA) / (order - 1.0), 0.0)
 
 
 def rdp_delta(order: float, divergence: float, epsilon: float) -> float:
     """delta at epsilon from one Rényi divergence: the same inequality solved for delta."""
     exponent = (order - 1.0) * (divergence - epsilon + math.log1p(-1.0 / order)) - math.log(order)
-    return math.exp(min(exponent + _ROUNDING * (1.0 + order * (divergence + epsilon)), 0.0))
+    return math.exp(min(exponent + FORMULA * (1.0 + order * (divergence + epsilon)), 0.0))
 
 
 @dataclass(frozen=True)

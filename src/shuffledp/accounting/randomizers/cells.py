@@ -12,12 +12,14 @@ import math
 import numpy as np
 
 from shuffledp.accounting.randomizers.outcomes import Outcomes
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import FORMULA, Array, down, roundings, up
 
 _CELL = 0.02
 _MOST = 2000
 _NORMAL_CELLS = 400
 _GROWTH = 0.04
+_NORMAL = 1e-11
+"""Granted to normal masses and ratios of densities far out (docs/proofs/personalized.md)."""
 _DEEP = 40.0
 """Tails of the victim's law are cut where they hold e^-40."""
 
@@ -64,8 +66,8 @@ def laplace_cells(rate: float, base_rate: float, centre: float) -> Outcomes:
             limits = (math.inf, math.inf)
         left = np.concatenate([[limits[0]], ratio])
         right = np.concatenate([ratio, [limits[1]]])
-        low.append(np.minimum(left, right) * (1.0 - 1e-12))
-        high.append(np.maximum(left, right) * (1.0 + 1e-12))
+        low.append(down(np.minimum(left, right), FORMULA))
+        high.append(up(np.maximum(left, right), FORMULA))
     kept = masses[2] > 1e-300
     gone = [(a, b, c) for a, b, c in np.stack(masses, axis=1)[~kept].tolist()]
     return Outcomes(
@@ -75,7 +77,7 @@ def laplace_cells(rate: float, base_rate: float, centre: float) -> Outcomes:
         (low[0][kept], low[1][kept]),
         (high[0][kept], high[1][kept]),
         unseen=tuple(gone),
-        precision=512.0 * U,
+        precision=roundings(512),
     )
 
 
@@ -110,9 +112,10 @@ def gaussian_cells(sigma: float, base_sigma: float, centre: float | None) -> Out
     for place in (0.0, 1.0):
         log = -0.5 * inverse * (edges - place) ** 2 - math.log(sigma)
         ratio = np.exp(np.minimum(log - base_log, 690.0))
-        low.append(np.concatenate([[0.0], np.minimum(ratio[:-1], ratio[1:]), [0.0]]) * (1 - 1e-11))
+        bottom = np.minimum(ratio[:-1], ratio[1:])
+        low.append(down(np.concatenate([[0.0], bottom, [0.0]]), _NORMAL))
         top = np.maximum(ratio[:-1], ratio[1:])
-        high.append(np.concatenate([[math.inf], top, [math.inf]]) * (1.0 + 1e-11))
+        high.append(up(np.concatenate([[math.inf], top, [math.inf]]), _NORMAL))
     kept = base > 1e-300
     gone = [(a, b, c) for a, b, c in np.stack([first, second, base], axis=1)[~kept].tolist()]
     return Outcomes(
@@ -122,7 +125,7 @@ def gaussian_cells(sigma: float, base_sigma: float, centre: float | None) -> Out
         (low[0][kept], low[1][kept]),
         (high[0][kept], high[1][kept]),
         unseen=tuple(gone),
-        precision=1e-11,
+        precision=_NORMAL,
     )
 
 

@@ -20,7 +20,7 @@ from shuffledp.accounting.randomizers.base import Randomizer, Scene
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ParameterError, RegimeError
 from shuffledp.labels import in_full
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import FORMULA, Array, down, roundings, up
 
 _DEFAULT_SHARES = (0.0, 0.5)
 """Others at 1 mirror others at 0: exchanging the victim's values covers them."""
@@ -100,7 +100,7 @@ class Laplace(AdditiveNoise):
 
     def _outcomes(self, others: float | None) -> Outcomes:
         rate = self.eps0
-        slack = (64.0 + 32.0 * rate) * U
+        slack = roundings(64.0 + 32.0 * rate)
         edges = _cut([0.0, 1.0, 0.5 if others is None else others], 2.0 * rate)
         centres: list[Callable[[Array], Array]] = [lambda z: np.abs(z), lambda z: np.abs(1.0 - z)]
         if others is None:
@@ -190,7 +190,9 @@ class DiscreteLaplace(AdditiveNoise):
         rest = 0.0
         if others is None:  # the sum of first - base
             rest = math.fsum(first * -np.expm1(-rate * (distances[2] - distances[0])))
-        return Outcomes(first, second, base, precision=(64.0 + 32.0 * self.eps0) * U, rest=rest)
+        return Outcomes(
+            first, second, base, precision=roundings(64.0 + 32.0 * self.eps0), rest=rest
+        )
 
 
 @dataclass(frozen=True)
@@ -258,9 +260,9 @@ class Gaussian(AdditiveNoise):
         for centre in (0.0, 1.0):
             ratio = np.exp((-((edges - centre) ** 2) - base_log) / (2.0 * scale**2))
             low.append(
-                np.concatenate([[0.0], np.minimum(ratio[:-1], ratio[1:]) * (1.0 - 1e-12), [0.0]])
+                np.concatenate([[0.0], down(np.minimum(ratio[:-1], ratio[1:]), FORMULA), [0.0]])
             )
-            top = np.maximum(ratio[:-1], ratio[1:]) * (1.0 + 1e-12)
+            top = up(np.maximum(ratio[:-1], ratio[1:]), FORMULA)
             high.append(np.concatenate([[math.inf], top, [math.inf]]))
         return Outcomes(
             masses(0.0),
@@ -297,4 +299,4 @@ def _normal_cells(edges: Array, centre: Array | float, scale: float) -> Array:
 
 def _cell_error(edges: Array, scale: float) -> float:
     """Relative error of the cell masses: what a difference of two tails loses."""
-    return 1e-12 + 8.0 * U * scale / float(np.diff(edges).min()) * 64.0
+    return FORMULA + roundings(512.0 * scale) / float(np.diff(edges).min())

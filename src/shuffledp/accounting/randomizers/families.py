@@ -23,9 +23,7 @@ from shuffledp.accounting.randomizers.continuous import Gaussian, Laplace
 from shuffledp.accounting.randomizers.finite import KRR, Channel
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ParameterError
-from shuffledp.numerics.rounding import Array
-
-_DOWN = 1.0 - 1e-12
+from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, roundings, up
 
 
 class Family(ABC):
@@ -120,7 +118,7 @@ class LaplaceFamily(Family):
             spread = others**-2.0
             with np.errstate(divide="ignore", invalid="ignore"):
                 share = share * np.where(others < low, (spread - near) / (spread - far), 0.0)
-        return np.where(others <= reference, np.clip(share, 0.0, 1.0) * _DOWN, 0.0)
+        return np.where(others <= reference, down(np.clip(share, 0.0, 1.0), FORMULA), 0.0)
 
     def scenes(self, strength: float, reference: float) -> list[Scene]:
         outcomes = laplace_cells(strength, reference, 0.5)
@@ -170,7 +168,7 @@ class KRRFamily(Family):
         return [0.0]
 
     def weights(self, reference: float, others: Array, low: float, high: float) -> Array:
-        return np.asarray(self.k / (np.exp(others) + (self.k - 1.0)) * _DOWN)
+        return down(self.k / (np.exp(others) + (self.k - 1.0)), FORMULA)
 
     def _law(self, strength: float, place: int | None) -> list[float]:
         """Masses of x, x', a third value and the rest."""
@@ -243,11 +241,11 @@ class GaussianFamily(Family):
 
         def share(variance: Array) -> Array:
             value = np.sqrt(tau2 / variance) * np.exp(0.125 * (1.0 / tau2 - 1.0 / variance))
-            return np.where(variance >= tau2, gamma * value * _DOWN, 0.0)
+            return np.where(variance >= tau2, down(gamma * value, FORMULA), 0.0)
 
         variance = others**-2.0
         least = share(np.maximum(variance - (low**-2.0 - high**-2.0), 1e-300))
-        return np.clip(np.minimum(share(variance * (1.0 + 1e-14)), least), 0.0, 1.0)
+        return np.clip(np.minimum(share(up(variance, roundings(90))), least), 0.0, 1.0)
 
     def scenes(self, strength: float, reference: float) -> list[Scene]:
         outcomes = gaussian_cells(1.0 / strength, 1.0 / reference, None)
@@ -283,7 +281,7 @@ class ChannelFamily(Family):
 
     def member(self, strength: float) -> Channel:
         channel = Channel(np.asarray(self.matrix(strength), dtype=np.float64))
-        if channel.eps0 > strength * (1.0 + 1e-9):
+        if channel.eps0 > up(strength, SUMS):
             raise ParameterError("matrix", f"{strength:g}-LDP at eps = {strength:g}", channel.eps0)
         return channel
 
@@ -301,7 +299,7 @@ class ChannelFamily(Family):
         omega = floor / floor.sum()
         seen = omega > 0.0
         ratios = [float((self._floor(float(s))[seen] / omega[seen]).min()) for s in others]
-        return np.clip(np.array(ratios) * _DOWN, 0.0, 1.0)
+        return np.clip(down(np.array(ratios), FORMULA), 0.0, 1.0)
 
     def scenes(self, strength: float, reference: float) -> list[Scene]:
         floor, rows = self._floor(reference), self.member(strength).matrix

@@ -20,7 +20,7 @@ from shuffledp import checks
 from shuffledp.accounting.randomizers.base import Randomizer, Scene
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ParameterError
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, down, roundings, up
 
 Kinds = dict[tuple[int, ...], float]
 """(likely under x, x', x'') -> number or measure of such outcomes."""
@@ -375,8 +375,8 @@ class UnaryEncoding(Randomizer):
         assert self.lose is not None
         excess = self._gain / self.flip / self.lose  # keep (1-flip) / (flip lose) - 1
         if math.isinf(excess):
-            return (-math.log(self.flip) - math.log(self.lose)) * (1.0 + 8.0 * U)
-        return math.log1p(excess) * (1.0 + 32.0 * U)
+            return up(-math.log(self.flip) - math.log(self.lose), roundings(8))
+        return up(math.log1p(excess), roundings(32))
 
     def __str__(self) -> str:
         return f"{self.name} of {self.k} values, eps0 = {self.eps0:g}"
@@ -419,8 +419,8 @@ def _flip(eps0: float, share: float) -> float:
     """1 / (e^(share eps0) + 1), rounded up and so that its complement is a number too."""
     if not checks.real("eps0", eps0, "a number in (0, 300)", 0.0, 300.0) >= _LEAST_BUDGET:
         raise ParameterError("eps0", f"at least {_LEAST_BUDGET:g} for unary encodings", eps0)
-    decay = math.exp(-share * eps0 * (1.0 - 64.0 * U))
-    flip = decay / (1.0 + decay) * (1.0 + 16.0 * U)
+    decay = math.exp(-down(share * eps0, roundings(64)))
+    flip = up(decay / (1.0 + decay), roundings(16))
     return math.ceil(flip * 2.0**53) * 2.0**-53 if flip > 0.25 else flip
 
 
@@ -492,7 +492,7 @@ class Channel(Randomizer):
         largest = float(logs.max(initial=0.0))
         # rows are meant to sum to 1: what two of them lack moves their ratios
         lack = max(abs(math.fsum([*row, -1.0])) for row in self.matrix.tolist())
-        return largest * (1.0 + 64.0 * U) + 2.02 * lack if largest else 0.0
+        return up(largest, roundings(64)) + 2.02 * lack if largest else 0.0
 
     def _pairs(self) -> list[tuple[int, int]]:
         inputs = len(self.matrix)

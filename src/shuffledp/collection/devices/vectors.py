@@ -15,6 +15,7 @@ from shuffledp.collection.devices.fine import FINE, FINE_NOISE
 from shuffledp.collection.devices.integers import uniform
 from shuffledp.collection.devices.stream import Stream
 from shuffledp.errors import ParameterError
+from shuffledp.numerics.rounding import SUMS, down
 
 _MARGIN = 2.0**-20
 """Relative growth of the noise: covers floating point and what a grid lacks of a continuous law."""
@@ -77,6 +78,6 @@ class GaussianVectorDevice(_Vector):
     def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
         offset = inputs - 0.5
         norm = np.sqrt((offset**2).sum(axis=1, keepdims=True))
-        offset *= np.minimum(1.0, self.radius * (1.0 - 1e-9) / np.maximum(norm, 1e-300))
+        offset *= np.minimum(1.0, down(self.radius, SUMS) / np.maximum(norm, 1e-300))
         noise = FINE_NOISE.gaussian(offset.size, stream).reshape(offset.shape)
         return (np.rint(offset / self.step).astype(np.int64) + noise) >> DROPPED

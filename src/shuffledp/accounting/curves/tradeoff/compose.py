@@ -22,7 +22,7 @@ from shuffledp.accounting.curves.tradeoff.hull import lower_hull, running_sum
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction
 from shuffledp.numerics.logs import log
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, down, roundings, up
 
 _TINY = 1e-306
 """Products below this may be lost to underflow; what they could weigh is charged as revealing."""
@@ -128,7 +128,7 @@ class _Atoms:
         np.add.at(array, index + 1, mass * np.exp(0.5 * (rest - step)) * -np.expm1(-rest) / whole)
         array = array[: int(np.flatnonzero(array)[-1]) + 1]
         reach = max(abs(self.bottom), abs(self.top), 1.0)
-        error = (32.0 + 8.0 * reach + len(self.p)) * U
+        error = roundings(32.0 + 8.0 * reach + len(self.p))
         return _Lattice(step, self.bottom, array, scale, self.only_p, self.only_q, error)
 
 
@@ -166,7 +166,7 @@ class _Lattice:
             return self
         loss = self.losses
         mass = self.mass[first : last + 1].copy()
-        grow = 1.0 + 4.0 * self.error
+        grow = up(1.0, 4.0 * self.error)
         # Q-mass beyond the top stays at the top with its P-share, and conversely below.
         above = self.mass[last + 1 :] * np.exp(-0.5 * (loss[last + 1 :] - loss[last]))
         below = self.mass[:first] * np.exp(-0.5 * (loss[first] - loss[:first]))
@@ -183,7 +183,7 @@ class _Lattice:
             self.scale,
             min(self.only_p + grow * float(over) + lost, 1.0),
             min(self.only_q + grow * float(under) + lost, 1.0),
-            self.error + (16.0 + len(self.mass)) * U,
+            self.error + roundings(16.0 + len(self.mass)),
         )
 
     def coarser(self) -> _Lattice:
@@ -201,7 +201,7 @@ class _Lattice:
             self.scale,
             min(self.only_p + lost, 1.0),
             min(self.only_q + lost, 1.0),
-            self.error + (16.0 + 4.0 * self.step) * U,
+            self.error + roundings(16.0 + 4.0 * self.step),
         )
 
     def _lost(self, result: Array, source: Array) -> float:
@@ -219,17 +219,17 @@ class _Lattice:
         """
         p, q = self.laws()
         reach = float(np.max(np.abs(self.losses))) + abs(self.scale)
-        slack = 2.0 * (self.error + (64.0 + 64.0 * reach + len(p)) * U)
+        slack = 2.0 * (self.error + roundings(64.0 + 64.0 * reach + len(p)))
         if slack >= 0.5:
             raise ParameterError("copies", "few enough for double precision", "rounding took over")
-        more, less = 1.0 + slack, 1.0 - slack
+        more, less = up(1.0, slack), down(1.0, slack)
         # Every step conserves both totals; what is missing all the same counts as revealing.
         only_p = min(self.only_p + max(1.0 - self.only_p - float(p.sum()) * more, 0.0), 1.0)
         only_q = min(self.only_q + max(1.0 - self.only_q - float(q.sum()) * more, 0.0), 1.0)
         head_p, head_q = running_sum(p), running_sum(q)
         tail_p, tail_q = running_sum(p[::-1])[::-1], running_sum(q[::-1])[::-1]
-        alphas = np.maximum(head_p * less, 1.0 - only_p * more - tail_p * more - U)
-        betas = np.maximum(tail_q * less, 1.0 - only_q * more - head_q * more - U)
+        alphas = np.maximum(head_p * less, 1.0 - only_p * more - tail_p * more - roundings(1))
+        betas = np.maximum(tail_q * less, 1.0 - only_q * more - head_q * more - roundings(1))
         x = np.clip(np.concatenate([alphas, [1.0]]), 0.0, 1.0)
         y = np.clip(np.concatenate([betas, [0.0]]), 0.0, 1.0)
         x, y = np.maximum.accumulate(x), np.minimum.accumulate(y)
@@ -263,7 +263,7 @@ def _convolve(a: _Lattice, b: _Lattice, total: int, size: int, budget: float) ->
         scale,
         min(a.only_p + b.only_p - a.only_p * b.only_p + lost, 1.0),
         min(a.only_q + b.only_q - a.only_q * b.only_q + lost, 1.0),
-        a.error + b.error + a.error * b.error + (min(len(a.mass), len(b.mass)) + 16.0) * U,
+        a.error + b.error + a.error * b.error + roundings(min(len(a.mass), len(b.mass)) + 16.0),
     )
     if len(result.mass) > size:
         result = result.trimmed(budget / (64.0 * total))

@@ -19,7 +19,7 @@ from shuffledp.accounting.curves.tradeoff.function import TradeoffFunction
 from shuffledp.accounting.curves.tradeoff.hull import lower_hull
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction
-from shuffledp.numerics.rounding import Array
+from shuffledp.numerics.rounding import Array, down, up
 
 Density = Callable[[Array], Array]
 
@@ -28,6 +28,8 @@ _FINE, _COARSE = (
     for x, w in (np.polynomial.legendre.leggauss(10), np.polynomial.legendre.leggauss(7))
 )
 _SAFETY = 10.0
+_RATIO = 1e-8
+"""Granted to ratios of densities a hair inside a cell (docs/proofs/tradeoff.md)."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +122,9 @@ def _ratios(
             ends.append(np.where(density_p > 0.0, density_q / density_p, np.inf))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         mean = np.where(p > 0.0, q / p, np.inf)
-    low = np.minimum(np.minimum(ends[0], ends[1]) * (1.0 - 1e-8), mean)
+    low = np.minimum(down(np.minimum(ends[0], ends[1]), _RATIO), mean)
     low = np.where(np.isfinite(low), low, 0.0)
-    high = np.maximum(np.maximum(ends[0], ends[1]) * (1.0 + 1e-8), mean)
+    high = np.maximum(up(np.maximum(ends[0], ends[1]), _RATIO), mean)
     return low, high
 
 
