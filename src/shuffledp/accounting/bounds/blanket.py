@@ -21,7 +21,7 @@ from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import QUICK, SEARCH, Enclosure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
-from shuffledp.numerics.rounding import U
+from shuffledp.numerics.rounding import FORMULA, roundings, up
 from shuffledp.numerics.search import Guess
 
 _MOST_BUDGET = 300.0
@@ -227,17 +227,17 @@ def variation_ratio(randomizer: Randomizer, n: int) -> Curve:
     """The safe form: the victim's uninformative part is kept."""
     eps0, distance = _ratios("variation-ratio", randomizer)
     p = q = math.exp(eps0)
-    alpha = min(distance * (1.0 + 1e-12) / math.expm1(eps0), 1.0 / (p + 1.0))
+    alpha = min(up(distance, FORMULA) / math.expm1(eps0), 1.0 / (p + 1.0))
     hidden = 1.0 - alpha * (p + 1.0)
     if hidden < 0.5:  # less of it is worse: a number that is exact, and alpha from it
-        hidden = max(hidden - 1e-12, 0.0)
+        hidden = max(hidden - FORMULA, 0.0)
         alpha = (1.0 - hidden) / (p + 1.0)
     # 1 - 2 alpha - hidden / p, without a subtraction
     nothing = -math.expm1(-eps0) * (1.0 - alpha)
 
     def law(e: float) -> tuple[list[float], list[float]]:
-        up = 8.0 * U * q * (1.0 + e)  # rounding
-        values = [q * (1.0 - e / p) + up, q * (1.0 / p - e) + up, q * (1.0 - e) + up, 0.0]
+        off = roundings(8) * q * (1.0 + e)
+        values = [q * (1.0 - e / p) + off, q * (1.0 / p - e) + off, q * (1.0 - e) + off, 0.0]
         return values, [alpha, alpha, hidden / q, nothing]
 
     return _law_curve(eps0, n, law)

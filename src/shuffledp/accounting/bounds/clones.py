@@ -19,7 +19,7 @@ from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log1p_exp
 from shuffledp.numerics.renyi import TwoSidedRenyi
-from shuffledp.numerics.rounding import U
+from shuffledp.numerics.rounding import FORMULA, down, roundings, up
 from shuffledp.numerics.search import Guess
 from shuffledp.numerics.trinomial import TwoSided, deltas
 
@@ -59,7 +59,7 @@ def response_curve(eps0: float) -> ProfileCurve:
 
     def profile(epsilon: float, _width: float) -> Enclosure:
         value = -math.expm1(min(epsilon - eps0, 0.0)) / (1.0 + math.exp(-eps0))
-        return Enclosure(value * (1.0 - 1e-14), min(value * (1.0 + 1e-14), 1.0))
+        return Enclosure(down(value, roundings(90)), min(up(value, roundings(90)), 1.0))
 
     def renyi(order: float) -> float:
         # ln( cosh((L - 1/2) eps0) / cosh(eps0 / 2) ) / (L - 1), written without cancellation
@@ -69,7 +69,7 @@ def response_curve(eps0: float) -> ProfileCurve:
         else:
             high, low = math.exp((1.0 - 2.0 * order) * eps0), math.exp(-eps0)
             log_moment = (order - 1.0) * eps0 + math.log1p(high) - math.log1p(low)
-        return min(log_moment / (order - 1.0) * (1.0 + 1e-12 + 8.0 * U / (order - 1.0)), eps0)
+        return min(up(log_moment / (order - 1.0), FORMULA + roundings(8) / (order - 1.0)), eps0)
 
     return ProfileCurve(profile, PureEnd(eps0), exact_renyi=renyi)
 

@@ -42,7 +42,7 @@ from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.composed_losses import Losses, composed_delta, enumerable, revealing
 from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, down, roundings, up
 from shuffledp.numerics.search import Guess
 
 _SHARES = (0.1, 0.5, 0.9)
@@ -115,7 +115,7 @@ def composed_lower(rounds: Sequence[AnyRound]) -> ProfileCurve:
     reverse = [(pair[1], r.count) for pair, r in zip(pairs, rounds, strict=True)]
 
     def renyi(order: float) -> float:
-        return _added(((r.count, _leaked_renyi(_one(r), order)) for r in rounds), up=False)
+        return _added(((r.count, _leaked_renyi(_one(r), order)) for r in rounds), upper=False)
 
     return ProfileCurve(
         _profile(forward, upper=False),
@@ -127,10 +127,10 @@ def composed_lower(rounds: Sequence[AnyRound]) -> ProfileCurve:
     )
 
 
-def _added(terms: Iterable[tuple[int, float]], up: bool = True) -> float:
+def _added(terms: Iterable[tuple[int, float]], upper: bool = True) -> float:
     """Divergences of so many rounds each, added up and rounded in one direction."""
     total = math.fsum(count * value for count, value in terms)
-    return total * (1.0 + 4.0 * U) if up else total * (1.0 - 4.0 * U)
+    return (up if upper else down)(total, roundings(4))
 
 
 def composed_renyi(rounds: Sequence[AnyRound]) -> RenyiCurve:
@@ -209,11 +209,12 @@ def _one(r: AnyRound) -> AnyRound:
 
 def pure_budget(rounds: Sequence[AnyRound]) -> float:
     """The pure budgets, added up."""
-    return math.fsum(
+    total = math.fsum(
         r.count
         * (r.randomizer.pure if isinstance(r, Round) else r.epsilon if not r.delta else math.inf)
         for r in rounds
-    ) * (1.0 + 1e-15)
+    )
+    return up(total, roundings(10))
 
 
 def _largest(losses: list[tuple[Losses, int]]) -> float:
@@ -251,7 +252,7 @@ def _shifted(
     huge: list[tuple[Losses, int]], others: list[tuple[Losses, int]]
 ) -> Callable[[float, float], Enclosure]:
     """Upper ends where some losses have no masses in doubles: those count with the largest, always."""
-    shift = _largest(huge) * (1.0 + 1e-15)
+    shift = up(_largest(huge), roundings(10))
     known = [(Losses(x.values[:0], x.masses[:0], x.revealing), k) for x, k in huge if x.revealing]
     rest = _profile(others + known)
 

@@ -19,6 +19,7 @@ from shuffledp.numerics.binary import binary_delta, binary_renyi_lower
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log1p_exp
 from shuffledp.numerics.renyi import TwoSidedRenyi
+from shuffledp.numerics.rounding import down, roundings
 from shuffledp.numerics.trinomial import TwoSided, deltas
 
 _LARGEST = 600.0
@@ -128,7 +129,7 @@ class LowerRenyiCurve(Curve):
         # (E-1)^2 / E = (2 sinh(eps0/2))^2
         variance = (2.0 * math.sinh(0.5 * min(self.eps0, _LARGEST))) ** 2 / self.n
         value = math.log1p(0.5 * order * (order - 1.0) * variance) / (order - 1.0)
-        return value * (1.0 - 1e-13)
+        return down(value, roundings(901))
 
 
 @bound(

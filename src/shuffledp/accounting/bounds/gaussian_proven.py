@@ -26,11 +26,10 @@ from shuffledp.labels import Direction, Status
 from shuffledp.numerics.composition import binomial_window
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
-from shuffledp.numerics.rounding import U
-from shuffledp.numerics.search import Guess, Start
+from shuffledp.numerics.rounding import FORMULA, SUMS, down, roundings, up
+from shuffledp.numerics.search import Guess, Start, bisect, grown
 
 _MOST_ROUNDS = 10**7
-_SAFE = 1.0 + 1e-9
 _LARGEST = 300.0
 """Reports with a larger local budget are not taken for pure ones."""
 _LEAST_RATE = 1e-150
@@ -59,20 +58,18 @@ class RevealedRounds(Curve):
                 total += float(mass[i : i + step].sum()) * gaussian_delta(
                     self.mu * math.sqrt(last), epsilon
                 )
-        return min(total * _SAFE, 1.0)
+        return min(up(total, SUMS), 1.0)
 
     def epsilon(self, delta: float) -> float:
         if delta <= 2e-24:
             raise RegimeError("gaussian-unshuffled", "delta > 2e-24", delta)
         if self.delta(0.0) <= delta:
             return 0.0
-        low, high = 0.0, self.mu
-        while self.delta(high) > delta:
-            low, high = high, 2.0 * high
-        for _ in range(50):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
-        return high
+
+        def enough(epsilon: float) -> bool:
+            return self.delta(epsilon) <= delta
+
+        return bisect(enough, *grown(enough, self.mu, 0.0), halvings=50).good
 
     def renyi(self, order: float) -> float:
         exponent = 0.5 * order * (order - 1.0) * self.mu**2
@@ -81,7 +78,7 @@ class RevealedRounds(Curve):
         else:
             gain = math.log1p(self.p * math.expm1(exponent))
         least = 1e-320  # what is rounded off below the normal range
-        return self.rounds * ((gain + least) / (order - 1.0) * (1.0 + 1e-12) + least)
+        return self.rounds * (up((gain + least) / (order - 1.0), FORMULA) + least)
 
 
 @bound(
@@ -102,7 +99,7 @@ def gaussian_unshuffled(randomizer: Randomizer, n: int) -> Curve:
     pair = gaussian_pair("gaussian-unshuffled", randomizer, n)
     mu = math.sqrt(pair.h)
     if pair.participation == 1.0:
-        return GDPCurve(mu * math.sqrt(pair.rounds) * (1.0 + 8.0 * U))
+        return GDPCurve(up(mu * math.sqrt(pair.rounds), roundings(8)))
     if pair.rounds > _MOST_ROUNDS:
         raise RegimeError("gaussian-unshuffled", f"at most {_MOST_ROUNDS} rounds", pair.rounds)
     return RevealedRounds(mu, pair.rounds, pair.participation)
@@ -116,7 +113,7 @@ def _approximate_profile(pair: GaussianPair) -> Profile:
     def taken_as(halves: int) -> Profile:
         """delta0 is this many half powers of ten below 1/n."""
         delta0 = 10.0 ** (-0.5 * halves) / pair.n
-        local = GDPCurve(mu).epsilon(delta0) * _SAFE
+        local = up(GDPCurve(mu).epsilon(delta0), SUMS)
         if not 0.0 < local <= _LARGEST:
             return lambda epsilon, width: Enclosure(1.0, 1.0)
         if pair.check_in < 1.0:
@@ -165,14 +162,15 @@ def _checked_in(eps0: float, delta0: float, n: int, q: float) -> Profile:
     w = 0.5 * clones  # 1 / (E + 1)
     decay = math.exp(-eps0)
     failure = 2.0 * (n - 1.0) * decay * (1.0 + 2.0 * decay) / (1.0 + decay) + decay / (1.0 + decay)
-    moved = math.nextafter(q * delta0 * failure * (1.0 + 1e-12), 1.0)
+    moved = math.nextafter(up(q * delta0 * failure, FORMULA), 1.0)
 
     def profile(epsilon: float, width: float) -> Enclosure:
         if epsilon >= eps0:
             return Enclosure(0.0, q * delta0)
         e, big = math.exp(epsilon), math.exp(eps0)
-        up = 8.0 * U * (1.0 + e) * (1.0 + big)
-        values = [big - e + up, 1.0 - e * big + up, -math.expm1(epsilon) * (1.0 - 8.0 * U), 0.0]
+        off = roundings(8) * (1.0 + e) * (1.0 + big)
+        silence = -down(math.expm1(epsilon), roundings(8))
+        values = [big - e + off, 1.0 - e * big + off, silence, 0.0]
         weights = [q * w, q * w, 1.0 - q, q * nothing]
         value = mean_positive_part(Law(values, weights, 1e-14), n, width=max(width, 2e-4))
         return Enclosure(min(value.lower, 1.0), min(value.upper + (1.0 + e) * moved, 1.0))

@@ -25,12 +25,11 @@ from shuffledp.accounting.curves.tradeoff.hull import lower_hull
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics import normal
-from shuffledp.numerics.rounding import Array
+from shuffledp.numerics.rounding import FORMULA, Array, up
 
 Shift = Callable[[Array], Array]
 """I -> mu(I), vectorised."""
 
-_ROUNDING = 1e-12
 _DEEP = 8.0
 
 
@@ -139,7 +138,7 @@ class RandomStart:
             )
         if self.largest is not None:
             limit = checks.non_negative("largest", self.largest)
-            if float(at_edges.max()) > limit * (1.0 + 1e-12):
+            if float(at_edges.max()) > up(limit, FORMULA):
                 raise ParameterError("largest", "at least |mu| everywhere", float(at_edges.max()))
             high = np.minimum(high, limit)
         return low, high, max(1.0 - math.fsum(mass.tolist()), 0.0)
@@ -170,7 +169,7 @@ class RandomStart:
         _, high, missing = self.laws()
         levels, weights = self._levelled(high, up=True)
         losses = _losses(float(levels.max()), checks.count("lines", lines))
-        deltas = profile(levels, weights, losses) * (1.0 + 1e-12) + missing + _ROUNDING
+        deltas = up(profile(levels, weights, losses), FORMULA) + missing + FORMULA
         function = TradeoffFunction.from_profile(np.exp(losses), np.minimum(deltas, 1.0))
         name = "wang-2023-theorem-5.1" + ("-worst" if self.worst_case else "")
         if self.monotone_between is None and self.lipschitz is None:
@@ -186,8 +185,8 @@ class RandomStart:
         both = np.union1d(-losses, losses)
         alphas, betas = errors(levels, weights, both)
         # missing starts tell nothing here: mixed in as perfectly private
-        alphas = np.concatenate([[0.0], alphas[::-1] + missing + _ROUNDING, [1.0]])
-        betas = np.concatenate([[1.0], betas[::-1] + missing + _ROUNDING, [0.0]])
+        alphas = np.concatenate([[0.0], alphas[::-1] + missing + FORMULA, [1.0]])
+        betas = np.concatenate([[1.0], betas[::-1] + missing + FORMULA, [0.0]])
         keep = np.append((np.diff(alphas) > 0.0) & (alphas[:-1] < 1.0), True)
         x, y = alphas[keep], betas[keep]
         return TradeoffFunction(*lower_hull(x, np.minimum(y, 1.0 - x)), Direction.LOWER)
@@ -204,7 +203,7 @@ class RandomStart:
         if self.largest is None and not (self.start.bounded and missing <= 1e-12):
             return math.inf
         sizes = np.append(high, self.largest or 0.0)
-        mass = np.append(mass, missing) * (1.0 + 1e-12)
+        mass = up(np.append(mass, missing), FORMULA)
         used = mass > 0.0
         exponents = 0.5 * power * (power - 1.0) * sizes[used] ** 2
         return float(np.logaddexp.reduce(np.log(mass[used]) + exponents)) / (power - 1.0)

@@ -21,6 +21,7 @@ from shuffledp.numerics.composition import binomial_window, composed_epsilon
 from shuffledp.numerics.lognormal_mean import LognormalMean
 from shuffledp.numerics.power_series import log_binomial_sums
 from shuffledp.numerics.rounding import Array
+from shuffledp.numerics.search import bisect
 
 _CITATION = "Liew, Takahashi 2023 (Shuffle Gaussian Mechanism for Differential Privacy)"
 MOST_PUBLISHED = 128
@@ -213,15 +214,14 @@ def clones(randomizer: Randomizer, n: int) -> ClosedFormCurve:
         return epsilon, delta + (math.exp(epsilon) + 1.0) * (1.0 + 0.5 / big) * n * delta
 
     def largest(total: float) -> tuple[float, float]:
-        low, high = math.log(1e-300), math.log(total)
-        for _ in range(60):
-            middle = 0.5 * (low + high)
+        def fits(log_delta: float) -> bool:
             try:
-                fits = one_round(math.exp(middle))[1] <= total
+                return one_round(math.exp(log_delta))[1] <= total
             except RegimeError:
-                fits = True
-            low, high = (middle, high) if fits else (low, middle)
-        return one_round(math.exp(low))
+                return True
+
+        found = bisect(fits, math.log(1e-300), math.log(total), halvings=60)
+        return one_round(math.exp(found.good))
 
     def epsilon(delta: float) -> float:
         if pair.rounds == 1:

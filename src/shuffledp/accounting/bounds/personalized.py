@@ -21,7 +21,8 @@ from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import QUICK, Enclosure
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, roundings, up
+from shuffledp.numerics.search import bisect
 from shuffledp.numerics.stochastic import DominatingBinomial
 
 _WIDTH, _QUICK_WIDTH = 1e-3, 1e-2
@@ -43,7 +44,7 @@ def personal_curve(scenes: list[Scene], crowd: DominatingBinomial, end: PureEnd)
     def profile(epsilon: float, width: float) -> Enclosure:
         engine = _QUICK_WIDTH if width >= QUICK else _WIDTH
         value = max(delta_upper(case, crowd.trials + 1, epsilon, engine) for case in cases)
-        value = min(value * crowd.factor * (1.0 + 1e-12) + crowd.extra, 1.0)
+        value = min(up(value * crowd.factor, FORMULA) + crowd.extra, 1.0)
         return Enclosure(value, value)
 
     return ProfileCurve(profile, end, limit=_LIMIT)
@@ -92,7 +93,8 @@ def score_test(
     e = math.exp(epsilon)
     n = int(counts.sum())
     if n == 0:
-        return max(float(np.maximum(first - e * second, 0.0).sum()) * (1.0 - 1e-12) - 1e-15, 0.0)
+        total = float(np.maximum(first - e * second, 0.0).sum())
+        return max(down(total, FORMULA) - 1e-15, 0.0)
     pooled = (counts @ others) / n
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         value = np.where(pooled > 0.0, (first - e * second) / pooled, 0.0)
@@ -137,16 +139,12 @@ def _scored(
 def _tilt(row: Array, target: float) -> float:
     """theta such that the tilted mean score is the target, within reason."""
     levels = np.arange(row.size, dtype=np.float64)
-    low, high = -4.0, 4.0
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        weight = row * np.exp(middle * (levels - levels.size))
-        low, high = (
-            (middle, high)
-            if float(levels @ weight) < target * float(weight.sum())
-            else (low, middle)
-        )
-    return low
+
+    def below(theta: float) -> bool:
+        weight = row * np.exp(theta * (levels - levels.size))
+        return float(levels @ weight) < target * float(weight.sum())
+
+    return bisect(below, -4.0, 4.0, halvings=50).good
 
 
 def statistic_delta(law: SumLaw, a: Array, b: Array, epsilon: float) -> float:
@@ -160,15 +158,16 @@ def statistic_delta(law: SumLaw, a: Array, b: Array, epsilon: float) -> float:
         weight = np.exp(np.minimum(exponent - peak, 600.0))
         value = np.maximum(law.values, 0.0) * weight
         error = (
-            law.error * weight + 128.0 * U * (1.0 + np.abs(exponent) + abs(law.log_scale)) * value
+            law.error * weight
+            + roundings(128) * (1.0 + np.abs(exponent) + abs(law.log_scale)) * value
         )
         gain = np.convolve(value, a - e * b)
-        loss = np.convolve(error + 64.0 * a.size * U * value, a + e * b)
+        loss = np.convolve(error + roundings(64.0 * a.size) * value, a + e * b)
     # the last places of each end lack terms from outside the window
     edge = a.size
     inside = slice(0, None) if law.outside == 0.0 else slice(edge, gain.size - edge)
-    total = float(np.maximum(gain[inside] - loss[inside] * (1.0 + 1e-9), 0.0).sum())
-    return min(total * math.exp(min(peak, 0.0)) * (1.0 - 1e-9), 1.0) if total > 0.0 else 0.0
+    total = float(np.maximum(gain[inside] - up(loss[inside], SUMS), 0.0).sum())
+    return min(down(total * math.exp(min(peak, 0.0)), SUMS), 1.0) if total > 0.0 else 0.0
 
 
 @bound(

@@ -18,9 +18,8 @@ from shuffledp.accounting.randomizers import LDP
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import Enclosure
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, roundings, up
 
-_ROUND_UP = 1.0 + 1e-12
 _SMALLEST, _LARGEST = 1e-100, 150.0
 """Range of epsilon in which the blanket formulas are evaluated; outside they say delta <= 1."""
 
@@ -200,7 +199,7 @@ def _hoeffding(eps0: float, n: int, gamma: float, spread_over_sum: float) -> Pro
         log_delta = math.log(spread * spread / (4.0 * mean * gamma * n)) + n * math.log1p(
             -min(decay, 1.0 - 1e-16)
         )
-        value = min(math.exp(min(log_delta, 0.0)) * (1.0 + 1e-9), 1.0)
+        value = min(up(math.exp(min(log_delta, 0.0)), SUMS), 1.0)
         return Enclosure(value, value)
 
     return ProfileCurve(profile, PureEnd(eps0))
@@ -227,11 +226,11 @@ def _bennett(
             return Enclosure(0.0, 0.0)
         u = mean * b / c
         phi = (1.0 + u) * math.log1p(u) - u if u > 1e-4 else u * u / 2.0 - u**3 / 6.0
-        decay = math.expm1(-c / (b * b) * phi * (1.0 - 1e-9))
+        decay = math.expm1(-down(c / (b * b) * phi, SUMS))
         log_all = n * math.log1p(gamma * decay)
         log_none = n * math.log1p(-gamma) if gamma < 1.0 else -math.inf
         averaged = math.exp(log_all) * -math.expm1(min(log_none - log_all, 0.0))
-        value = min(b / math.log1p(u) * averaged / (gamma * n) * (1.0 + 1e-9) + 1e-300, 1.0)
+        value = min(up(b / math.log1p(u) * averaged / (gamma * n), SUMS) + 1e-300, 1.0)
         return Enclosure(value, value)
 
     return ProfileCurve(profile, PureEnd(eps0))
@@ -380,8 +379,8 @@ def girgis_full(randomizer: LDP, n: int) -> Curve:
         moments = log_choose + np.log(i) + _log_gammas(i.size) + 0.5 * i * log_range
         head = (0.0, pairs + log_variance, _girgis_rest(eps0, n, order))
         log_moment = float(np.logaddexp.reduce(np.concatenate((head, moments))))
-        rounding = 4.0 * U * order * (1.0 + abs(log_range))
-        return (log_moment + rounding) / (order - 1.0) * _ROUND_UP
+        rounding = roundings(4) * order * (1.0 + abs(log_range))
+        return up((log_moment + rounding) / (order - 1.0), FORMULA)
 
     return RenyiCurve(divergence, PureEnd(eps0), integer_orders=True)
 
@@ -406,6 +405,6 @@ def girgis_simple(randomizer: LDP, n: int) -> Curve:
 
     def divergence(order: float) -> float:
         log_moment = _log_add(order * order * spread, _girgis_rest(eps0, n, order))
-        return log_moment / (order - 1.0) * _ROUND_UP
+        return up(log_moment / (order - 1.0), FORMULA)
 
     return RenyiCurve(divergence, PureEnd(eps0), integer_orders=True)

@@ -31,7 +31,7 @@ from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.few_reports import expected_excess, expected_shortfall, reachable
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
 from shuffledp.numerics.real_orders import log_moment
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, roundings, up
 
 MOST_ORDERS = 8192
 """Conversions to (epsilon, delta) try integer orders up to this."""
@@ -95,7 +95,7 @@ class GaussianPair:
             value, slack = float(values[below]), float(slacks[below])
             return Enclosure(
                 self.rounds * max(value - slack, 0.0),
-                self.rounds * (value + slack) * (1.0 + 4.0 * U),
+                up(self.rounds * (value + slack), roundings(4)),
             )
         low, high = _between(self.ratio, order)
         return Enclosure(self.rounds * low, self.rounds * high)
@@ -135,7 +135,7 @@ def _forward(ratio: LognormalMean, top: int) -> tuple[Array, Array]:
     # no data set's reports reveal more shuffled than one by one
     result[2:] = np.minimum(moments / (orders - 1.0), 0.5 * orders * ratio.h)
     # ln(1 + x) is concave and 0 at 0
-    off = np.minimum(relative * moments, np.log1p(relative)) + 16.0 * U * moments + _UNDERFLOW
+    off = np.minimum(relative * moments, np.log1p(relative)) + roundings(16) * moments + _UNDERFLOW
     slack[2:] = off / (orders - 1.0) + _UNDERFLOW
     return result, slack
 

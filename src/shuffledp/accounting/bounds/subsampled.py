@@ -16,6 +16,7 @@ from shuffledp.accounting.randomizers import Randomizer, Subsampled
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.rounding import down, roundings, up
 
 
 def _share(theorem: str, randomizer: Randomizer, n: int) -> tuple[Randomizer, int, float]:
@@ -46,16 +47,20 @@ def subsampled(randomizer: Randomizer, n: int) -> Curve:
         raise RegimeError("subsampled", "a proven bound for the users drawn", str(inner))
 
     def profile(epsilon: float, width: float) -> Enclosure:
-        at = math.log1p(math.expm1(epsilon) / q) * (1.0 - 1e-14) if epsilon < 600.0 else epsilon
+        at = epsilon
+        if epsilon < 600.0:
+            at = down(math.log1p(math.expm1(epsilon) / q), roundings(90))
         value = min(
             c.enclose(at, width).upper if isinstance(c, ProfileCurve) else c.delta(at)
             for c in curves
         )
-        value = min(q * value * (1.0 + 1e-14), 1.0)
+        value = min(up(q * value, roundings(90)), 1.0)
         return Enclosure(value, value)
 
     eps0 = inner.pure
-    top = math.log1p(q * math.expm1(eps0)) * (1.0 + 1e-14) if eps0 < 600.0 else eps0
+    top = eps0
+    if eps0 < 600.0:
+        top = up(math.log1p(q * math.expm1(eps0)), roundings(90))
     return ProfileCurve(profile, PureEnd(top))
 
 

@@ -14,6 +14,7 @@ from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.errors import InternalError, ParameterError, RegimeError, answering
 from shuffledp.labels import Interval
 from shuffledp.numerics.enclosure import FINE, QUICK
+from shuffledp.numerics.search import bisect, bisect_whole
 
 _LARGEST_EPS0 = 60.0
 _MOST_USERS = 10**12
@@ -113,19 +114,12 @@ def _largest_eps0(holds: Callable[[float, float], bool], epsilon: float) -> floa
         return epsilon
     if holds(_LARGEST_EPS0, FINE):
         return _LARGEST_EPS0
-    low = _bisect(lambda x: holds(x, QUICK), epsilon, _LARGEST_EPS0, 1e-4)
+    low = bisect(lambda x: holds(x, QUICK), epsilon, _LARGEST_EPS0, share=1e-4).good
     step = 1e-3 * low
     while low + step < _LARGEST_EPS0 and holds(low + step, FINE):
         low, step = low + step, 2.0 * step
-    return _bisect(lambda x: holds(x, FINE), low, min(low + step, _LARGEST_EPS0), _PRECISION)
-
-
-def _bisect(holds: Callable[[float], bool], low: float, high: float, tolerance: float) -> float:
-    """The lower end of [low, high], holds(low) and not holds(high), shrunk to the tolerance."""
-    while high - low > tolerance * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    high = min(low + step, _LARGEST_EPS0)
+    return bisect(lambda x: holds(x, FINE), low, high, share=_PRECISION).good
 
 
 def _first_enough(holds: Callable[[int, float], bool], epsilon: float) -> tuple[int, int]:
@@ -144,12 +138,7 @@ def _first_enough(holds: Callable[[int, float], bool], epsilon: float) -> tuple[
 def _fewest_users(holds: Callable[[int, float], bool], epsilon: float) -> int:
     """Smallest n certified. delta falls with n, though with delta0 > 0 its bound rises again."""
     low, high = _first_enough(holds, epsilon)
-    while high - low > max(1, high // 1000):
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle, QUICK) else (middle, high)
+    high, low = bisect_whole(lambda n: holds(n, QUICK), high, low, parts=1000)
     # quick upper ends exceed fine ones: the smallest certified n is at or below ``high``
     low = 9 * low // 10 if low > 10 else 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle, FINE) else (middle, high)
-    return high
+    return bisect_whole(lambda n: holds(n, FINE), high, low).good

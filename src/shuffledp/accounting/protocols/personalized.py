@@ -26,7 +26,8 @@ from shuffledp.errors import ConversionError, InternalError, ParameterError, ans
 from shuffledp.labels import Direction, Interval, Status, Value
 from shuffledp.numerics.enclosure import SEARCH
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
-from shuffledp.numerics.rounding import Array
+from shuffledp.numerics.rounding import FORMULA, SUMS, Array, up
+from shuffledp.numerics.search import bisect
 from shuffledp.numerics.stochastic import DominatingBinomial, dominating_binomial
 
 _MOST_CLASSES = 64
@@ -415,13 +416,13 @@ class _Tests:
         for case in range(len(self.cases)):
             if upper <= best or self._at(case, best) <= delta:
                 continue
-            if self._at(case, upper) > delta * (1.0 + 1e-9):
+            if self._at(case, upper) > up(delta, SUMS):
                 raise InternalError(f"a data set leaks more than proven at epsilon = {upper!r}")
-            low, high = best, upper
-            for _ in range(_BISECTIONS):
-                middle = 0.5 * (low + high)
-                low, high = (middle, high) if self._at(case, middle) > delta else (low, middle)
-            best = low
+
+            def leaks(x: float, case: int = case) -> bool:
+                return self._at(case, x) > delta
+
+            best = bisect(leaks, best, upper, _BISECTIONS).good
         return best
 
 
@@ -464,7 +465,7 @@ def _deltas(deltas: object, n: int) -> Array | None:
 
 def _cuts(strengths: Array, most: int, also: ArrayLike = ()) -> list[tuple[int, int]]:
     """Runs of neighbouring strengths, equally wide in the logarithm, none empty; cut ``also`` here."""
-    edges = np.geomspace(float(strengths[0]), float(strengths[-1]) * (1.0 + 1e-12), most + 1)
+    edges = np.geomspace(float(strengths[0]), up(float(strengths[-1]), FORMULA), most + 1)
     starts = np.unique(np.concatenate([np.searchsorted(strengths, edges[:-1]), also])).astype(int)
     ends = np.append(starts[1:] - 1, strengths.size - 1)
     return [(int(a), int(b)) for a, b in zip(starts, ends, strict=True) if a <= b]

@@ -16,6 +16,7 @@ from shuffledp.collection.devices import Device, device
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Value
 from shuffledp.numerics.enclosure import SEARCH
+from shuffledp.numerics.search import bisect
 
 Builder = Callable[[float], Randomizer]
 """From a strength: eps0, or, for Gaussian noise, the largest distance of two values over sigma."""
@@ -50,12 +51,15 @@ class Target:
 
     def unshuffled(self) -> float:
         """The largest pure budget of a report that needs no shuffler, all rounds together."""
+        if self.rounds == 1:
+            return self.epsilon
+
+        def fits(epsilon: float) -> bool:
+            found = Rounds([(Stated(epsilon), self.rounds)]).guaranteed(delta=self.delta)
+            return found.value <= self.epsilon
+
         low, high = self.epsilon / self.rounds, self.epsilon
-        while self.rounds > 1 and high - low > _PRECISION * low:
-            middle = 0.5 * (low + high)
-            found = Rounds([(Stated(middle), self.rounds)]).guaranteed(delta=self.delta)
-            low, high = (middle, high) if found.value <= self.epsilon else (low, middle)
-        return low
+        return bisect(fits, low, high, share=_PRECISION).good
 
     def largest(self, build: Builder) -> tuple[float, Device]:
         """(Nearly) the largest strength that meets the target, and its device.
