@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Collection
+from difflib import get_close_matches
 
 from shuffledp.errors import ParameterError
 
@@ -71,3 +73,12 @@ def whole(name: str, value: object, least: int) -> int:
     if number > 10**100:
         raise ParameterError(name, "an integer up to 1e100", "a larger one")
     return number
+
+
+def one_of(name: str, value: object, choices: Collection[str]) -> str:
+    """One of these texts; the error suggests the nearest."""
+    if isinstance(value, str) and value in choices:
+        return value
+    near = get_close_matches(str(value).lower(), choices, n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise ParameterError(name, f"one of {', '.join(choices)}{hint}", value)

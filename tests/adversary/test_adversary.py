@@ -8,7 +8,7 @@ import pytest
 
 import shuffledp
 from shuffledp import randomizers
-from shuffledp.accounting.randomizers.catalogue import MECHANISMS as CATALOGUE
+from shuffledp.accounting.randomizers.catalogue import OFFERED
 from tests.adversary import faces
 from tests.adversary.deployments import MECHANISMS, Case
 from tests.adversary.hunt import Judge, hunt
@@ -50,7 +50,7 @@ def test_a_long_hunt() -> None:
 
 
 def test_faces_know_every_mechanism() -> None:
-    assert set(faces.MECHANISMS) == set(CATALOGUE) - {"channel"}
+    assert set(faces.MECHANISMS) == set(OFFERED) - {"channel"}
 
 
 def test_text_and_json_are_the_answer() -> None:

@@ -42,9 +42,9 @@ def law(device: Device, x: Any) -> Law:
     """Probability of each report of a user with value x (for numbers: a point of the grid)."""
     out: Law = Counter()  # type: ignore[assignment]
     if isinstance(device, ResponseDevice):
-        return {(y,): p for y, p in enumerate(_response(device.k, device._response.beta, x))}
+        return {(y,): p for y, p in enumerate(_response(device.k, device.response.beta, x))}
     if isinstance(device, OneBitDevice):
-        share, answers = Fraction(x), [_response(2, device._response.beta, b) for b in (0, 1)]
+        share, answers = Fraction(x), [_response(2, device.response.beta, b) for b in (0, 1)]
         return {(y,): (1 - share) * answers[0][y] + share * answers[1][y] for y in (0, 1)}
     if isinstance(device, UnaryDevice):
         for bits in itertools.product((0, 1), repeat=device.k):
@@ -66,7 +66,7 @@ def law(device: Device, x: Any) -> Law:
     if isinstance(device, HashingDevice):
         for seed in itertools.product(range(device.g), repeat=device.digits):
             hashed = sum(a for j, a in enumerate(seed) if x >> j & 1) % device.g
-            answers = _response(device.g, device._response.beta, hashed)
+            answers = _response(device.g, device.response.beta, hashed)
             for y, p in enumerate(answers):
                 out[(*seed, y)] += p / device.g**device.digits
         return out

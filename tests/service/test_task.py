@@ -176,6 +176,6 @@ def test_what_a_task_says() -> None:
     assert exact(task.job.device) == {
         "kind": "response",
         "k": 4,
-        "replace": task.job.device._response.beta,  # type: ignore[attr-defined]
+        "replace": task.job.device.response.beta,  # type: ignore[attr-defined]
     }
     assert task.expires == OPENS + 24 * HOUR

@@ -289,11 +289,11 @@ _PROMISE = ("n", "epsilon", "delta", "mechanism", "strength")
 def exact(device: Device) -> dict[str, Any] | None:
     """The integers of a device that others can build, with probabilities in units of 2^-48."""
     if isinstance(device, ResponseDevice):
-        return {"kind": "response", "k": device.k, "replace": device._response.beta}
+        return {"kind": "response", "k": device.k, "replace": device.response.beta}
     if isinstance(device, UnaryDevice):
         return {"kind": "unary", "k": device.k, "lose": device.lose, "flip": device.flip}
     if isinstance(device, OneBitDevice):
-        return {"kind": "one-bit", "replace": device._response.beta}
+        return {"kind": "one-bit", "replace": device.response.beta}
     if isinstance(device, LaplaceDevice):
         return {
             "kind": "discrete-laplace",

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from shuffledp import ParameterError, Shuffled
 from shuffledp.accounting.protocols import Rounds
 from shuffledp.collection.analysis import Frequencies
-from shuffledp.collection.analysis.means import Decoder
+from shuffledp.collection.analysis.means import decoder
 from shuffledp.collection.devices import Device, device, secure
 from shuffledp.collection.devices.vectors import GaussianVectorDevice
 from shuffledp.collection.planning import Histogram, Mean, Plan, Target, Vector, plan
@@ -45,21 +45,21 @@ def _simulated_histogram(machine: Device, n: int, repeats: int) -> float:
 
 def _simulated_mean(machine: Device, n: int, repeats: int) -> float:
     inner = getattr(machine, "inner", machine)
-    decoder = Decoder(inner)
-    value = max((i / 4.0 for i in range(5)), key=decoder.variance)
+    decoding = decoder(inner)
+    value = max((i / 4.0 for i in range(5)), key=decoding.variance)
     if isinstance(machine, GaussianVectorDevice):
         reports = machine.encode(np.full((n * repeats, 3), value), STREAM)
-        means = decoder.decode(reports[:, 0]).reshape(repeats, n).mean(axis=1)
+        means = decoding.decode(reports[:, 0]).reshape(repeats, n).mean(axis=1)
         return math.sqrt(float(np.mean((means - value) ** 2)))
     if inner is machine:
         reports = machine.encode(np.full(n * repeats, value), STREAM)
-        means = decoder.decode(reports[:, -1]).reshape(repeats, n).mean(axis=1)
+        means = decoding.decode(reports[:, -1]).reshape(repeats, n).mean(axis=1)
         return math.sqrt(float(np.mean((means - value) ** 2)))
-    share, high, low, _ = decoder.hardest_users(1.0 / machine.dimensions)  # type: ignore[attr-defined]
+    share, high, low, _ = decoding.hardest_users(1.0 / machine.dimensions)  # type: ignore[attr-defined]
     users = np.where(np.arange(n * repeats) % n < round(share * n), high, low)
     value = float(users[:n].mean())
     reports = machine.encode(np.tile(users[:, None], (1, machine.dimensions)), STREAM)  # type: ignore[attr-defined]
-    mine = np.where(reports[:, 0] == 0, decoder.decode(reports[:, -1]) - value, 0.0)
+    mine = np.where(reports[:, 0] == 0, decoding.decode(reports[:, -1]) - value, 0.0)
     number = (reports[:, 0] == 0).reshape(repeats, n).sum(axis=1)
     errors = mine.reshape(repeats, n).sum(axis=1) / number
     return math.sqrt(float(np.mean(errors**2)))

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from shuffledp import KRR, LDP, Shuffled
-from shuffledp.accounting.randomizers.catalogue import MECHANISMS
+from shuffledp.accounting.randomizers.catalogue import OFFERED
 from shuffledp.display.plot import COLOURS
 from shuffledp.interfaces.cli import main
 from shuffledp.labels import Status
@@ -110,7 +110,7 @@ EXAMPLES: dict[str, tuple[object, ...]] = {
 
 
 def test_every_mechanism_has_an_example() -> None:
-    assert {*EXAMPLES, "channel"} == set(MECHANISMS)
+    assert {*EXAMPLES, "channel"} == set(OFFERED)
 
 
 @pytest.mark.parametrize("mechanism", EXAMPLES)

@@ -15,8 +15,6 @@ from click.testing import CliRunner
 
 from shuffledp.interfaces.cli import main
 from shuffledp.interfaces.web.answers import _coarse_to_fine
-from shuffledp.interfaces.web.fields import NAMES
-from shuffledp.interfaces.web.same import _CLASSES
 from tests.interfaces.web.conftest import running
 
 SLOW = {"mechanism": "laplace", "eps0": "8", "n": "100", "order": "40"}
@@ -178,10 +176,6 @@ def test_headers_keep_the_page_to_itself(server: str) -> None:
     reply = httpx.get(f"{server}/")
     assert "default-src 'self'" in reply.headers["content-security-policy"]
     assert reply.headers["x-content-type-options"] == "nosniff"
-
-
-def test_every_mechanism_has_its_class() -> None:
-    assert set(_CLASSES) == set(NAMES)
 
 
 @pytest.mark.slow

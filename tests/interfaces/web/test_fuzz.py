@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from shuffledp.accounting.randomizers.catalogue import MECHANISMS
+from shuffledp.accounting.randomizers.catalogue import OFFERED
 from shuffledp.interfaces.web.fields import NAMES
 from shuffledp.interfaces.web.openapi import PATHS, document
 
@@ -87,11 +87,10 @@ QUESTIONS: dict[str, st.SearchStrategy[object]] = {
 def deployments(draw: st.DrawFn) -> dict[str, str]:
     """A mechanism with all it needs and some of what it takes, a crowd and one question."""
     name = draw(st.sampled_from(NAMES))
-    _, needs, takes = MECHANISMS[name]
-    optional = draw(st.sets(st.sampled_from([*takes, *CROWD])))
+    optional = draw(st.sets(st.sampled_from([*OFFERED[name].takes, *CROWD])))
     question = draw(st.sampled_from(sorted(QUESTIONS)))
     given = {"mechanism": name, "n": str(round(draw(_log_uniform(1.0, 1e12))))}
-    for key in (*needs, *sorted(optional), question):
+    for key in (*OFFERED[name].needs, *sorted(optional), question):
         given[key] = str(draw((VALUES | CROWD | QUESTIONS)[key]))
     return given
 

@@ -9,56 +9,11 @@ from typing import Any
 import numpy as np
 
 from shuffledp.accounting.protocols.shuffled import Shuffled
-from shuffledp.accounting.randomizers import (
-    KRR,
-    LDP,
-    BinaryRR,
-    Channel,
-    CheckIn,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    DiscretePiecewise,
-    Gaussian,
-    HadamardResponse,
-    Laplace,
-    LocalHashing,
-    OneBitMean,
-    OneCoordinate,
-    OnePrefix,
-    Piecewise,
-    Randomizer,
-    Repeated,
-    Subsampled,
-    SubsetSelection,
-    TruncatedLaplace,
-    UnaryEncoding,
-)
+from shuffledp.accounting.randomizers import Channel, Randomizer
+from shuffledp.accounting.randomizers.catalogue import DESCRIBED
 from shuffledp.errors import ParameterError
 
-_NAMES: dict[type[Randomizer], str] = {
-    LDP: "ldp",
-    BinaryRR: "rr",
-    KRR: "krr",
-    Laplace: "laplace",
-    TruncatedLaplace: "truncated-laplace",
-    DiscreteLaplace: "discrete-laplace",
-    Gaussian: "gaussian",
-    DiscreteGaussian: "discrete-gaussian",
-    UnaryEncoding: "unary",  # rappor and oue, by their probabilities
-    LocalHashing: "olh",
-    HadamardResponse: "hadamard",
-    SubsetSelection: "subset",
-    OneBitMean: "one-bit",
-    Piecewise: "piecewise",
-    DiscretePiecewise: "discrete-piecewise",
-    OneCoordinate: "one-coordinate",
-    OnePrefix: "one-prefix",
-    Channel: "channel",
-    CheckIn: "check-in",
-    Subsampled: "drawn",
-    Repeated: "repeated",
-}
-_CLASSES = {name: kind for kind, name in _NAMES.items()}
+_NAMES = {kind: name for name, kind in DESCRIBED.items()}
 
 
 def describe(protocol: Shuffled) -> dict[str, Any]:
@@ -85,7 +40,7 @@ def restore(description: Mapping[str, Any]) -> Shuffled:
 def _describe(randomizer: Randomizer) -> dict[str, Any]:
     kind = type(randomizer)
     if kind not in _NAMES:
-        raise ParameterError("randomizer", "one of " + ", ".join(_CLASSES), kind.__name__)
+        raise ParameterError("randomizer", "one of " + ", ".join(DESCRIBED), kind.__name__)
     data: dict[str, Any] = {"mechanism": _NAMES[kind]}
     for field in fields(randomizer):  # type: ignore[arg-type]
         if field.init:
@@ -101,7 +56,7 @@ def _plain(value: Any) -> Any:
 
 def _restore(description: Mapping[str, Any]) -> Randomizer:
     given = dict(description)
-    kind = _CLASSES[given.pop("mechanism")]
+    kind = DESCRIBED[given.pop("mechanism")]
     if "randomizer" in given:
         given["randomizer"] = _restore(given["randomizer"])
     randomizer = kind(**given)

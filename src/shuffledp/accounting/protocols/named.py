@@ -6,34 +6,29 @@ import math
 from typing import Any
 
 from shuffledp.accounting.protocols.shuffled import QUESTIONS, Shuffled
-from shuffledp.accounting.randomizers import CheckIn, Randomizer, Repeated, Subsampled
-from shuffledp.accounting.randomizers.catalogue import build
+from shuffledp.accounting.randomizers.catalogue import Parameter, build
 from shuffledp.errors import ParameterError
 
-
-def randomizer(
-    mechanism: str,
-    check_in: float | None = None,
-    drawn: int | None = None,
-    rounds: int | None = None,
-    **given: Any,
-) -> Randomizer:
-    """The randomizer the options describe."""
-    built = build(mechanism, given)
-    if check_in is not None:
-        built = CheckIn(built, check_in)
-    if drawn is not None:
-        built = Subsampled(built, drawn)
-    return built if rounds is None else Repeated(built, rounds)
+CROWD = {
+    "n": Parameter(int, "Number of users"),
+    "colluders": Parameter(int, "Users who tell the analyst their reports"),
+    "minimum_batch": Parameter(int, "Fewest reports ever released together"),
+}
+QUESTION = {
+    "delta": Parameter(float, "Asks epsilon at this delta"),
+    "epsilon": Parameter(float, "Asks delta at this epsilon"),
+    "order": Parameter(float, "Asks the Rényi divergence of this order"),
+    "alpha": Parameter(float, "Asks the smallest type II error at this type I error"),
+}
 
 
 def protocol(
-    n: int | None, colluders: int | None, minimum_batch: int | None, **mechanism: Any
+    n: int | None, colluders: int | None = None, minimum_batch: int | None = None, **mechanism: Any
 ) -> Shuffled:
     """The protocol the options describe."""
     if n is None:
         raise ParameterError("n", "given", None)
-    return Shuffled(randomizer(**mechanism), n, colluders or 0, minimum_batch)
+    return Shuffled(build(**mechanism), n, colluders or 0, minimum_batch)
 
 
 def settings(deployment: Shuffled) -> dict[str, Any]:

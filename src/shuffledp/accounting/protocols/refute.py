@@ -9,8 +9,8 @@ from shuffledp import checks
 from shuffledp.accounting.bounds import get_bound
 from shuffledp.accounting.bounds.identity import delta_lower
 from shuffledp.accounting.protocols.shuffled import QUESTIONS, Shuffled
-from shuffledp.accounting.randomizers import CheckIn, Randomizer, Repeated, Scene
-from shuffledp.accounting.randomizers.catalogue import MECHANISMS, build
+from shuffledp.accounting.randomizers import Randomizer, Scene
+from shuffledp.accounting.randomizers.catalogue import PARAMETERS, build
 from shuffledp.errors import ParameterError, answering
 from shuffledp.labels import Value
 
@@ -93,16 +93,8 @@ def recompute(theorem_id: str) -> tuple[Value, Value]:
     if case is None:
         raise ParameterError("theorem", "a refuted one", theorem_id)
     question = {name: value for name, value in case.parameters.items() if name in QUESTIONS}
-    _, needed, optional = MECHANISMS[case.mechanism]
-    given = {
-        name: case.parameters[name] for name in (*needed, *optional) if name in case.parameters
-    }
-    randomizer = build(case.mechanism, given)
-    if "check_in" in case.parameters:
-        randomizer = CheckIn(randomizer, case.parameters["check_in"])
-    if "rounds" in case.parameters:
-        randomizer = Repeated(randomizer, int(case.parameters["rounds"]))
-    protocol = Shuffled(randomizer, int(case.parameters["n"]))
+    given = {name: value for name, value in case.parameters.items() if name in PARAMETERS}
+    protocol = Shuffled(build(case.mechanism, **given), int(case.parameters["n"]))
     return protocol.bound(theorem_id, **question), protocol.bound(case.witness, **question)
 
 

@@ -58,6 +58,25 @@ class Randomizer(ABC):
         """Concrete data sets. ``points`` of the domain, if it has one, replace the usual values."""
 
 
+@dataclass(frozen=True)
+class Wrapper(Randomizer):
+    """Around a randomizer; delegates what does not change."""
+
+    randomizer: Randomizer
+
+    @property
+    def eps0(self) -> float:  # type: ignore[override]
+        return self.randomizer.pure
+
+    @property
+    def pair_argument(self) -> str:  # type: ignore[override]
+        return self.randomizer.pair_argument
+
+    @property
+    def domain(self) -> tuple[float, float] | None:
+        return self.randomizer.domain
+
+
 def wrapped(randomizer: Randomizer, below: int, example: str) -> None:
     """Check what is to be wrapped: a randomizer of a layer lower than ``below``."""
     if not isinstance(randomizer, Randomizer):

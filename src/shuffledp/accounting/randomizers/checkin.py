@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers.base import Randomizer, Scene, wrapped
+from shuffledp.accounting.randomizers.base import Scene, Wrapper, wrapped
 from shuffledp.errors import ParameterError
 
 
 @dataclass(frozen=True)
-class CheckIn(Randomizer):
+class CheckIn(Wrapper):
     """Each user, independently, runs the randomizer with probability ``rate``, else stays silent.
 
     The number of users n is public and the number of reports visible: silence is one more symbol.
     (m of n chosen without replacement is another protocol.)
     """
 
-    randomizer: Randomizer
     rate: float
 
     def __post_init__(self) -> None:
@@ -27,18 +26,6 @@ class CheckIn(Randomizer):
         if rate == 0.0:
             raise ParameterError("rate", "a number in (0, 1]", self.rate)
         object.__setattr__(self, "rate", rate)
-
-    @property
-    def eps0(self) -> float:  # type: ignore[override]
-        return self.randomizer.pure
-
-    @property
-    def pair_argument(self) -> str:  # type: ignore[override]
-        return self.randomizer.pair_argument
-
-    @property
-    def domain(self) -> tuple[float, float] | None:
-        return self.randomizer.domain
 
     def __str__(self) -> str:
         return f"{self.randomizer}, checked in with probability {self.rate:g}"

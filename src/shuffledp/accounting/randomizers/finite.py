@@ -97,6 +97,20 @@ class Symmetric(Randomizer):
         return True
 
 
+class _OneOfK(Symmetric):
+    """Users hold one of k values."""
+
+    k: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "k", checks.whole("k", self.k, 2))
+
+    @property
+    def _only_two(self) -> bool:
+        return self.k == 2
+
+
 def _independent(share: float) -> Kinds:
     """Kinds when each value finds an outcome likely with this share, independently."""
     return {
@@ -106,21 +120,13 @@ def _independent(share: float) -> Kinds:
 
 
 @dataclass(frozen=True)
-class KRR(Symmetric):
+class KRR(_OneOfK):
     """k-ary randomized response: the true value with probability E / (E + k - 1)."""
 
     k: int
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "k", checks.whole("k", self.k, 2))
-
     def __str__(self) -> str:
         return f"{self.k}-ary randomized response, eps0 = {self.eps0:g}"
-
-    @property
-    def _only_two(self) -> bool:
-        return self.k == 2
 
     def _triples(self) -> tuple[Kinds, float]:
         sizes: Kinds = {(1, 0, 0): 1.0, (0, 1, 0): 1.0}
@@ -151,7 +157,7 @@ class OneBitMean(BinaryRR):
 
 
 @dataclass(frozen=True)
-class LocalHashing(Symmetric):
+class LocalHashing(_OneOfK):
     """Local hashing: a public random hash to g values, then g-ary randomized response.
 
     ``g`` defaults to the optimum, round(E) + 1. Hashes collide with probability 1/g. ``k`` is the
@@ -161,13 +167,8 @@ class LocalHashing(Symmetric):
     g: int | None = None
     k: int = 3
 
-    @property
-    def _only_two(self) -> bool:
-        return self.k == 2
-
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "k", checks.whole("k", self.k, 2))
         g = min(round(math.exp(min(self.eps0, 30.0))) + 1, 2**31) if self.g is None else self.g
         object.__setattr__(self, "g", checks.whole("g", g, 2))
 
@@ -193,21 +194,13 @@ class LocalHashing(Symmetric):
 
 
 @dataclass(frozen=True)
-class HadamardResponse(Symmetric):
+class HadamardResponse(_OneOfK):
     """Hadamard response: half of the codewords are E times likelier, two halves cross evenly.
 
     ``k`` is the number of values; it matters only to data sets, which have no third value if 2.
     """
 
     k: int = 3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "k", checks.whole("k", self.k, 2))
-
-    @property
-    def _only_two(self) -> bool:
-        return self.k == 2
 
     def __str__(self) -> str:
         return f"Hadamard response, eps0 = {self.eps0:g}"
@@ -217,7 +210,7 @@ class HadamardResponse(Symmetric):
 
 
 @dataclass(frozen=True)
-class SubsetSelection(Symmetric):
+class SubsetSelection(_OneOfK):
     """Subset selection: a subset of size d, E times likelier if it holds the true value.
 
     ``d`` defaults to the optimum, round(k / (E + 1)), at least 1.
@@ -228,7 +221,6 @@ class SubsetSelection(Symmetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "k", checks.whole("k", self.k, 2))
         d = max(1, round(self.k / (math.exp(self.eps0) + 1.0))) if self.d is None else self.d
         object.__setattr__(self, "d", checks.whole("d", d, 1))
         if self.d is not None and self.d >= self.k:
@@ -236,10 +228,6 @@ class SubsetSelection(Symmetric):
 
     def __str__(self) -> str:
         return f"subset selection of {self.d} in {self.k}, eps0 = {self.eps0:g}"
-
-    @property
-    def _only_two(self) -> bool:
-        return self.k == 2
 
     def _triples(self) -> tuple[Kinds, float]:
         assert self.d is not None

@@ -6,30 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers.base import Randomizer, Scene, wrapped
+from shuffledp.accounting.randomizers.base import Scene, Wrapper, wrapped
 from shuffledp.errors import ConversionError
 
 
 @dataclass(frozen=True)
-class _Wrapper(Randomizer):
-    """Delegates what does not change; data sets depend on n, so theorems handle these by name."""
-
-    randomizer: Randomizer
+class _OfRounds(Wrapper):
+    """Data sets depend on n, so theorems handle these by name."""
 
     def __post_init__(self) -> None:
         wrapped(self.randomizer, self.layer, "Gaussian(sigma=5.0)")
-
-    @property
-    def eps0(self) -> float:  # type: ignore[override]
-        return self.randomizer.pure
-
-    @property
-    def pair_argument(self) -> str:  # type: ignore[override]
-        return self.randomizer.pair_argument
-
-    @property
-    def domain(self) -> tuple[float, float] | None:
-        return self.randomizer.domain
 
     def blankets(self) -> list[Scene]:
         raise ConversionError(f"No blanket is computed for {self}.")
@@ -39,7 +25,7 @@ class _Wrapper(Randomizer):
 
 
 @dataclass(frozen=True)
-class Subsampled(_Wrapper):
+class Subsampled(_OfRounds):
     """Each round ``m`` of the n users, drawn without replacement by somebody trusted, report.
 
     Who was drawn stays secret; m and n are public.
@@ -57,7 +43,7 @@ class Subsampled(_Wrapper):
 
 
 @dataclass(frozen=True)
-class Repeated(_Wrapper):
+class Repeated(_OfRounds):
     """The same users report in each of ``rounds`` rounds, adaptively, with fresh randomness."""
 
     rounds: int

@@ -3,16 +3,19 @@
 from shuffledp.collection.analysis.estimate import Estimate, combine, simplex
 from shuffledp.collection.analysis.frequencies import Frequencies, MixedFrequencies
 from shuffledp.collection.analysis.means import Means
-from shuffledp.collection.analysis.prefixes import HeavyHitters
+from shuffledp.collection.analysis.prefixes import FrequentWords
 from shuffledp.collection.analysis.quantiles import quantiles
+from shuffledp.collection.analysis.tally import Tally, tally
 
 __all__ = [
     "Estimate",
     "Frequencies",
-    "HeavyHitters",
+    "FrequentWords",
     "Means",
     "MixedFrequencies",
+    "Tally",
     "combine",
     "quantiles",
     "simplex",
+    "tally",
 ]

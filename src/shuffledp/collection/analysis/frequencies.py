@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.collection.analysis.estimate import Array, Estimate
-from shuffledp.collection.analysis.support import Counts, Support, count_support, support
+from shuffledp.collection.analysis.estimate import Estimate
+from shuffledp.collection.analysis.support import Support, count_support, law
 from shuffledp.collection.devices import Device
-from shuffledp.collection.devices.channel import ChannelDevice
-from shuffledp.collection.devices.checkin import CheckInDevice
+from shuffledp.collection.devices.categorical import Categorical
 from shuffledp.collection.devices.device import Reports
 from shuffledp.errors import ParameterError
 
@@ -21,27 +20,16 @@ class Frequencies:
     """Counts supports; parts counted apart are added."""
 
     def __init__(self, device: Device) -> None:
-        self.rate = 1.0
-        if isinstance(device, CheckInDevice):
-            self.rate, device = device.randomizer.rate, device.inner
-        self.device = device
-        self.reports = 0
-        self._matrix = device.randomizer.matrix if isinstance(device, ChannelDevice) else None
-        if self._matrix is None:
-            self.support = support(device)
-            self.k = int(device.k)  # type: ignore[attr-defined]
-            self.counts: Counts = np.zeros(self.k, np.int64)
-        else:
-            self.k, outcomes = self._matrix.shape
-            self.counts = np.zeros(outcomes, np.int64)
+        self.rate, self.device = device.reporting, device.speaking
+        self.law = law(self.device)
+        assert isinstance(self.device, Categorical)
+        self.k, self.reports = self.device.k, 0
+        self.counts = count_support(self.device, np.zeros((0, self.device.columns), np.uint8))
 
     def add(self, reports: Reports) -> None:
         """Count a block of reports."""
         self.reports += len(reports)
-        if self._matrix is None:
-            self.counts += count_support(self.device, reports)
-        else:
-            self.counts += np.bincount(reports[:, 0], minlength=self.counts.size)
+        self.counts += count_support(self.device, reports)
 
     def merge(self, other: Frequencies) -> None:
         """Add what another counted."""
@@ -53,23 +41,16 @@ class Frequencies:
         if self.reports == 0:
             raise ParameterError("reports", "at least one to estimate from", 0)
         names = tuple(range(self.k)) if names is None else tuple(names)
-        shares = self.counts / self.reports
-        if self._matrix is None:
-            values = (shares - self.support.other) / self.support.gap
-            variances = frequency_variance(self.support, values, self.reports)
-        else:
-            values, variances = _inverted(self._matrix, shares, self.reports)
+        values = self.law.frequencies(self.counts / self.reports)
+        variances = self.law.variances(values, self.reports)
         # those who stayed silent are missing from the sample
         clipped = np.clip(values, 0.0, 1.0)
         variances = variances + (1.0 - self.rate) * clipped * (1.0 - clipped) / self.reports
         return Estimate("frequency", names, values, variances, self.reports)
 
-
-def frequency_variance(law: Support, frequencies: Array, n: int) -> Array:
-    """Variance of the estimated frequencies of n users who hold the values with these shares."""
-    f = np.clip(frequencies, 0.0, 1.0)
-    noise = f * law.true * (1.0 - law.true) + (1.0 - f) * law.other * (1.0 - law.other)
-    return np.asarray(noise / (n * law.gap**2))
+    def expected_variance(self, n: int) -> float:
+        """From n users, averaged over the values."""
+        return float(np.mean(self.law.variances(np.full(self.k, 1.0 / self.k), n)))
 
 
 def set_variance(law: Support, size: int, share: float, n: int) -> float:
@@ -86,25 +67,6 @@ def set_variance(law: Support, size: int, share: float, n: int) -> float:
     return max(share * inside + (1.0 - share) * outside, 0.0) / (n * law.gap**2)
 
 
-def mean_variance(law: Support, k: int, n: int) -> float:
-    """Variance averaged over the k values: the same for all data, since the shares sum to 1."""
-    return float(np.mean(frequency_variance(law, np.full(k, 1.0 / k), n)))
-
-
-def _inverted(matrix: Array, shares: Array, n: int) -> tuple[Array, Array]:
-    """Any channel, by least squares."""
-    back = np.linalg.pinv(matrix.T)
-    if np.linalg.matrix_rank(matrix) < len(matrix):
-        raise ParameterError("channel", "one whose rows are linearly independent", "dependent rows")
-    values = back @ shares
-    f = np.clip(values, 0.0, 1.0)
-    f = f / f.sum() if f.sum() > 0.0 else np.full(f.size, 1.0 / f.size)
-    # each user's outcome is one of a law: second moment less squared mean, averaged over users
-    second = (back**2) @ (f @ matrix)
-    squared = (f[None, :] * (back @ matrix.T) ** 2).sum(axis=1)
-    return np.asarray(values), np.asarray(np.maximum(second - squared, 0.0) / n)
-
-
 class MixedFrequencies:
     """Reports of k-ary randomized response whose users have budgets of their own, kept secret.
 
@@ -113,9 +75,11 @@ class MixedFrequencies:
     """
 
     def __init__(self, devices: Sequence[Device], users: Sequence[int]) -> None:
-        laws = [support(device) for device in devices]
+        laws = [each for each in map(law, devices) if isinstance(each, Support)]
         if not laws or len(laws) != len(users) or min(users) < 1:
-            raise ParameterError("users", "a count >= 1 for each device", list(users))
+            raise ParameterError(
+                "users", "a count >= 1 for each device of randomized response", list(users)
+            )
         total = math.fsum(users)
         self._shares = np.array(users) / total
         self._laws = laws
@@ -133,9 +97,9 @@ class MixedFrequencies:
         """Share of the users with each value."""
         tally = self._tally
         names = tuple(range(tally.k)) if names is None else tuple(names)
-        values = (tally.counts / tally.reports - self.support.other) / self.support.gap
+        values = self.support.frequencies(tally.counts / tally.reports)
         parts = [
-            share * frequency_variance(law, values, tally.reports) * law.gap**2
+            share * law.variances(values, tally.reports) * law.gap**2
             for share, law in zip(self._shares, self._laws, strict=True)
         ]
         variances = np.sum(parts, axis=0) / self.support.gap**2

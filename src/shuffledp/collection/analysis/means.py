@@ -9,13 +9,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from shuffledp.collection.analysis.estimate import Array, Estimate
 from shuffledp.collection.devices import Device
-from shuffledp.collection.devices.checkin import CheckInDevice
 from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.devices.dyadic import ONE
 from shuffledp.collection.devices.numeric import (
@@ -24,7 +24,12 @@ from shuffledp.collection.devices.numeric import (
     OneBitDevice,
     PiecewiseDevice,
 )
-from shuffledp.collection.devices.vectors import DROPPED, CoordinateDevice, GaussianVectorDevice
+from shuffledp.collection.devices.vectors import (
+    DROPPED,
+    CoordinateDevice,
+    GaussianVectorDevice,
+    Vector,
+)
 from shuffledp.errors import ParameterError
 
 _BLOCK = 1 << 18
@@ -33,49 +38,20 @@ _HALF, _SAFE = 20, 41
 
 
 class Decoder:
-    """Unbiased numbers from reports, and the variance they have."""
+    """Unbiased numbers from the reports of one kind of device, and the variance they have."""
 
     zero, unit = 0.0, 1.0
     """A report less ``zero``, in units of ``unit``, has the user's share as its expectation."""
     largest: int | None = None
     """Of the reports a device can send, from 0 on; none if there is no end."""
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        if isinstance(device, OneBitDevice):
-            self._share = device._response.beta / ONE
-            self.zero, self.unit, self.largest = 0.5 * self._share, 1.0 - self._share, 1
-        elif isinstance(device, PiecewiseDevice):
-            self._piecewise(device)
-        elif isinstance(device, LaplaceDevice):
-            self._ratio, self.unit = math.exp(-float(device.rate)), float(device.levels)
-            self.largest = device.levels if device.clamped else None
-        elif isinstance(device, GaussianDevice):
-            self.unit = float(device.levels)
-        elif isinstance(device, GaussianVectorDevice):
-            self.unit = 1.0 / (2.0**DROPPED * device.step)
-            self.zero = -0.5 - 0.5 * self.unit
-        else:
-            raise ParameterError("device", "one for users who hold a number", device.randomizer)
-
-    def _piecewise(self, device: PiecewiseDevice) -> None:
-        # expectation of the report: zero + slope * value
-        outside, window, levels = device.outside / ONE, device.window, device.levels
-        cells = levels + window
-        self._slope = (1.0 - outside) - outside * window / levels
-        middle = 0.5 * (window - 1)
-        self.zero = self._slope * middle + outside * 0.5 * cells * (cells - 1) / levels
-        self.unit, self.largest = self._slope * levels, cells - 1
-
-    @property
-    def clamped(self) -> bool:
-        """Whether the first and the last report stand for all beyond them."""
-        return isinstance(self.device, LaplaceDevice) and self.device.clamped
-
-    @property
-    def beyond(self) -> float:
-        """How far beyond an end they are: what lies there is geometric, its mean stands in."""
-        return self._ratio / (1.0 - self._ratio)
+    levels: float
+    """Steps of the grid a value is put on, up or down at random."""
+    clamped = False
+    """Whether the first and the last report stand for all beyond them."""
+    beyond = 0.0
+    """How far beyond an end they are: what lies there is geometric, its mean stands in."""
+    constant: float
+    """The variance, where it is the same for all values."""
 
     def decode(self, reports: Array) -> Array:
         """Numbers whose expectation is the share."""
@@ -87,40 +63,7 @@ class Decoder:
 
     def variance(self, value: float) -> float:
         """Variance of the decoded report of a user with this value (of the grid)."""
-        device = self.device
-        if isinstance(device, OneBitDevice):
-            one = (1.0 - self._share) * value + 0.5 * self._share
-            return one * (1.0 - one) / (1.0 - self._share) ** 2
-        if isinstance(device, PiecewiseDevice):
-            start, window, levels = value * device.levels, device.window, device.levels
-            outside = device.outside / ONE
-            cells = levels + window
-            inner = _squares(start + window) - _squares(start)
-            second = (1.0 - outside) * inner / window + outside * (_squares(cells) - inner) / levels
-            mean = self.zero + self._slope * start
-            return (second - mean**2) / self.unit**2
-        if isinstance(device, GaussianDevice):
-            return float(device.variance) / device.levels**2
-        if isinstance(device, GaussianVectorDevice):
-            return device.deviation**2
-        assert isinstance(device, LaplaceDevice)
-        ratio = self._ratio
-        free = 2.0 * ratio / (1.0 - ratio) ** 2
-        if device.clamped:
-            # the variance of the geometric rest beyond an end is gone where it happens
-            start = value * device.levels
-            low, high = ratio**start, ratio ** (device.levels - start)
-            free -= (low + high) / (1.0 + ratio) * ratio / (1.0 - ratio) ** 2
-        return free / device.levels**2
-
-    @property
-    def levels(self) -> float:
-        """Steps of the grid a value is put on, up or down at random."""
-        if isinstance(self.device, OneBitDevice):
-            return 1.0
-        if isinstance(self.device, GaussianVectorDevice):
-            return math.inf
-        return float(self.device.levels)  # type: ignore[attr-defined]
+        return self.constant
 
     def noise(self, number: int, total: float, squares: float, ends: int) -> float:
         """Sum of numbers whose expectation is the variance at the value's place on the grid.
@@ -128,12 +71,6 @@ class Decoder:
         For so many reports, from the sums of the decoded ones and of their squares, and how many
         are at an end.
         """
-        device = self.device
-        if isinstance(device, OneBitDevice):  # 0 and 1 are all there is, and alike
-            return number * self.variance(0.0)
-        if self.clamped:
-            spread = self._ratio / (1.0 - self._ratio) ** 2
-            return (2.0 * number - ends) * spread / self.unit**2
         # a + b x + c x^2, and the expectation of decoded^2 is that and x^2
         a, middle, end = (self.variance(value) for value in (0.0, 0.5, 1.0))
         b, c = 4.0 * middle - 3.0 * a - end, 2.0 * (a + end) - 4.0 * middle
@@ -170,9 +107,98 @@ class Decoder:
         return max((spread(low, high) for low, high in pairs), key=lambda found: found[3])
 
 
+@singledispatch
+def decoder(device: Device) -> Decoder:
+    """Of a device whose users hold a number."""
+    raise ParameterError("device", "one for users who hold a number", device.randomizer)
+
+
+@decoder.register(OneBitDevice)
+class _OneBit(Decoder):
+    levels = 1.0
+
+    def __init__(self, device: OneBitDevice) -> None:
+        share = device.response.replaced
+        self.zero, self.unit, self.largest = 0.5 * share, 1.0 - share, 1
+
+    def variance(self, value: float) -> float:
+        one = self.unit * value + self.zero
+        return one * (1.0 - one) / self.unit**2
+
+    def noise(self, number: int, total: float, squares: float, ends: int) -> float:
+        return number * self.variance(0.0)  # 0 and 1 are all there is, and alike
+
+
+@decoder.register(PiecewiseDevice)
+class _Piecewise(Decoder):
+    def __init__(self, device: PiecewiseDevice) -> None:
+        self._outside, self._window, self.levels = (
+            device.outside / ONE,
+            device.window,
+            device.levels,
+        )
+        self._cells = device.levels + device.window
+        # expectation of the report: zero + slope * value
+        self._slope = (1.0 - self._outside) - self._outside * self._window / self.levels
+        middle = 0.5 * (self._window - 1)
+        above = self._outside * 0.5 * self._cells * (self._cells - 1) / self.levels
+        self.zero = self._slope * middle + above
+        self.unit, self.largest = self._slope * self.levels, self._cells - 1
+
+    def variance(self, value: float) -> float:
+        start, outside = value * self.levels, self._outside
+        inner = _squares(start + self._window) - _squares(start)
+        rest = _squares(self._cells) - inner
+        second = (1.0 - outside) * inner / self._window + outside * rest / self.levels
+        mean = self.zero + self._slope * start
+        return (second - mean**2) / self.unit**2
+
+
 def _squares(count: float) -> float:
     """0^2 + 1^2 + ... + (count - 1)^2."""
     return (count - 1.0) * count * (2.0 * count - 1.0) / 6.0
+
+
+@decoder.register(LaplaceDevice)
+class _Laplace(Decoder):
+    def __init__(self, device: LaplaceDevice) -> None:
+        ratio = self._ratio = math.exp(-float(device.rate))
+        self.levels = self.unit = float(device.levels)
+        self.clamped, self.beyond = device.clamped, ratio / (1.0 - ratio)
+        self.largest = device.levels if device.clamped else None
+
+    def variance(self, value: float) -> float:
+        ratio = self._ratio
+        free = 2.0 * ratio / (1.0 - ratio) ** 2
+        if self.clamped:
+            # the variance of the geometric rest beyond an end is gone where it happens
+            start = value * self.levels
+            low, high = ratio**start, ratio ** (self.levels - start)
+            free -= (low + high) / (1.0 + ratio) * ratio / (1.0 - ratio) ** 2
+        return free / self.levels**2
+
+    def noise(self, number: int, total: float, squares: float, ends: int) -> float:
+        if not self.clamped:
+            return super().noise(number, total, squares, ends)
+        spread = self._ratio / (1.0 - self._ratio) ** 2
+        return (2.0 * number - ends) * spread / self.unit**2
+
+
+@decoder.register(GaussianDevice)
+class _Gaussian(Decoder):
+    def __init__(self, device: GaussianDevice) -> None:
+        self.levels = self.unit = float(device.levels)
+        self.constant = float(device.variance) / device.levels**2
+
+
+@decoder.register(GaussianVectorDevice)
+class _GaussianVector(Decoder):
+    levels = math.inf
+
+    def __init__(self, device: GaussianVectorDevice) -> None:
+        self.unit = 1.0 / (2.0**DROPPED * device.step)
+        self.zero = -0.5 - 0.5 * self.unit
+        self.constant = device.deviation**2
 
 
 @dataclass
@@ -234,22 +260,21 @@ class Means:
     """Mean of a number, or of each coordinate of a vector; parts are added."""
 
     def __init__(self, device: Device) -> None:
-        self._asked = 1.0
-        if isinstance(device, CheckInDevice):
-            self._asked, device = device.randomizer.rate, device.inner
-        self._device = device
-        self.dimensions: int = getattr(device, "dimensions", 1)
+        self._asked, device = device.reporting, device.speaking
+        self._vectors = isinstance(device, Vector)
+        self.dimensions = device.dimensions if isinstance(device, Vector) else 1
+        self._one_each = isinstance(device, CoordinateDevice)  # a coordinate, after its number
         if isinstance(device, CoordinateDevice):
             self._asked /= self.dimensions
             device = device.inner
-        self.decoder = Decoder(device)
+        self.decoder = decoder(device)
         self._counted = [Counted() for _ in range(self.dimensions)]
 
     @property
     def reports(self) -> int:
         """How many were counted."""
         number = [each.number for each in self._counted]
-        return sum(number) if isinstance(self._device, CoordinateDevice) else number[0]
+        return sum(number) if self._one_each else number[0]
 
     @property
     def sums(self) -> Array:
@@ -260,7 +285,7 @@ class Means:
         """Count a block of reports."""
         for start in range(0, len(reports), _BLOCK):
             block = reports[start : start + _BLOCK]
-            if not isinstance(self._device, CoordinateDevice):
+            if not self._one_each:
                 for counted, column in zip(self._counted, block.T, strict=True):
                     counted.add(column, self.decoder.largest)
                 continue
@@ -299,5 +324,13 @@ class Means:
         rounding = np.minimum(spread, 0.25 / decoder.levels**2)
         variances = (noise + rounding + (1.0 - self._asked) * (spread - rounding)) / number
         if names is None:
-            names = range(self.dimensions) if hasattr(self._device, "dimensions") else ("mean",)
+            names = range(self.dimensions) if self._vectors else ("mean",)
         return Estimate("mean", tuple(names), values, variances, self.reports)
+
+    def expected_variance(self, n: int) -> float:
+        """From n users who hold the hardest values."""
+        if not self._one_each:
+            return self.decoder.worst_variance() / n
+        expected = n / self.dimensions  # users who report a coordinate
+        fewer = 1.0 + (1.0 - 1.0 / self.dimensions) / expected  # on average 1/number is larger
+        return self.decoder.hardest_users(1.0 / self.dimensions)[3] * fewer / expected

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from shuffledp import checks
 from shuffledp.collection.analysis.estimate import Array, Estimate
-from shuffledp.collection.analysis.frequencies import frequency_variance
-from shuffledp.collection.analysis.support import support
+from shuffledp.collection.analysis.support import law
+from shuffledp.collection.devices import Device
 from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.devices.prefixes import PrefixDevice
 from shuffledp.collection.shuffling.shuffler import MEMORY
 from shuffledp.collection.shuffling.spill import SpillFile
+from shuffledp.errors import ParameterError
 
 _BLOCK = 1 << 14
 _CELLS = 1 << 20
@@ -29,7 +30,7 @@ def _close(files: list[SpillFile]) -> None:
         file.close()
 
 
-class HeavyHitters:
+class FrequentWords:
     """Keeps the reports of each prefix length; frequent prefixes are extended, others dropped.
 
     Which prefixes to count is known only when all shorter ones are counted, so reports are kept, in
@@ -37,8 +38,11 @@ class HeavyHitters:
     """
 
     def __init__(
-        self, device: PrefixDevice, *, memory: int = MEMORY, folder: str | Path | None = None
+        self, device: Device, *, memory: int = MEMORY, folder: str | Path | None = None
     ) -> None:
+        device = device.speaking
+        if not isinstance(device, PrefixDevice):
+            raise ParameterError("device", "one for users who hold a word", device.randomizer)
         self.device = device
         self.reports = 0
         self._memory = checks.whole("memory", memory, 16)
@@ -78,7 +82,7 @@ class HeavyHitters:
                 yield piece.view(self.device.dtype).reshape(-1, columns)
         yield from self._kept[place]
 
-    def merge(self, other: HeavyHitters) -> None:
+    def merge(self, other: FrequentWords) -> None:
         """Add what another kept."""
         self.reports += other.reports
         for place in range(self.device.lengths):
@@ -101,7 +105,7 @@ class HeavyHitters:
         """
         most = checks.whole("most", most, 1)
         device = self.device
-        law = support(device.inner)
+        known = law(device.inner)
         found: NDArray[np.int64] = np.zeros(1, np.int64)
         values: Array = np.zeros(0)
         for place in range(device.lengths):
@@ -110,18 +114,23 @@ class HeavyHitters:
                 found, values = found[:0], values[:0]
                 break
             found = ((found[:, None] << device.step) | np.arange(1 << device.step)).ravel()
-            values = (self._supports(place, found) / n - law.other) / law.gap
-            noise = np.sqrt(frequency_variance(law, np.zeros(1), n))[0]
+            values = known.frequencies(self._supports(place, found) / n)
+            noise = np.sqrt(known.variances(np.zeros(1), n))[0]
             best = np.argsort(-values)[:most]
             best = best[values[best] > 2.0 * noise]
             found, values = found[best], values[best]
-        variances = frequency_variance(law, values, max(n, 1))
+        variances = known.variances(values, max(n, 1))
         variances += values * (1.0 - values) / max(n, 1)
         note = "no word is frequent enough to be told from noise"
         if found.size:
             note = "found by these estimates, which are therefore, if anything, too large"
         names = tuple(found.tolist())
         return Estimate("frequency", names, values, variances, self.reports, note=note)
+
+    def expected_variance(self, n: int) -> float:
+        """Of the frequency of a rare word, from n users."""
+        share = max(n // self.device.lengths, 1)
+        return float(law(self.device.inner).variances(np.zeros(1), share)[0])
 
     def _supports(self, place: int, words: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many reports of this length hash each word to what they say."""

@@ -10,6 +10,7 @@ import numpy as np
 from shuffledp import checks
 from shuffledp.collection.analysis.estimate import Array, Estimate, quantile
 from shuffledp.collection.analysis.frequencies import Frequencies, set_variance
+from shuffledp.collection.analysis.support import Support
 from shuffledp.errors import ParameterError
 
 
@@ -86,18 +87,18 @@ def _distribution(tally: Frequencies) -> tuple[Array, Array]:
 
     The frequencies of all cells sum to 1: what their estimates miss of it tells about each part.
     """
-    if tally._matrix is not None:
+    if not isinstance(tally.law, Support):
         raise ParameterError("device", "one that treats all values alike", tally.device.randomizer)
     found = tally.estimate().values
     k, n = tally.k, tally.reports
     sums = np.concatenate([[0.0], np.cumsum(found)])
     total = float(sums[-1])
-    whole = set_variance(tally.support, k, 1.0, n)
+    whole = set_variance(tally.law, k, 1.0, n)
     below, variances = np.zeros(k + 1), np.zeros(k + 1)
     for size in range(1, k):
         share = float(np.clip(sums[size] / max(total, 1e-9), 0.0, 1.0))
-        part = set_variance(tally.support, size, share, n)
-        rest = set_variance(tally.support, k - size, 1.0 - share, n)
+        part = set_variance(tally.law, size, share, n)
+        rest = set_variance(tally.law, k - size, 1.0 - share, n)
         common = (part + whole - rest) / 2.0
         weight = common / whole if whole > 1e-9 * part else 0.0
         below[size] = sums[size] - weight * (total - 1.0)

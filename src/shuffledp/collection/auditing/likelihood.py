@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.collection.analysis.means import Decoder
-from shuffledp.collection.analysis.support import support
+from shuffledp.collection.analysis.means import decoder
 from shuffledp.collection.devices import Device
 from shuffledp.collection.devices.categorical import (
+    Categorical,
     HadamardDevice,
     HashingDevice,
     ResponseDevice,
@@ -29,19 +30,16 @@ from shuffledp.collection.devices.numeric import (
     PiecewiseDevice,
 )
 from shuffledp.collection.devices.prefixes import PrefixDevice
-from shuffledp.collection.devices.vectors import CoordinateDevice, GaussianVectorDevice
+from shuffledp.collection.devices.vectors import CoordinateDevice, GaussianVectorDevice, Vector
 from shuffledp.errors import ParameterError
 
 Array = NDArray[np.float64]
 Likelihood = Callable[[Reports], Array]
 
 
+@singledispatch
 def likelihood(device: Device, value: Any) -> Likelihood:
     """Of the reports of a user who holds the value, as the device takes it."""
-    for kind, build in _BUILDERS.items():
-        if isinstance(device, kind):
-            found: Likelihood = build(device, value)
-            return found
     raise ParameterError("mechanism", "one whose reports can be attacked", str(device.randomizer))
 
 
@@ -49,12 +47,14 @@ def _either(hit: Callable[[Reports], Any], yes: float, no: float) -> Likelihood:
     return lambda reports: np.where(hit(reports), yes, no)
 
 
-def _response(device: ResponseDevice, value: int) -> Likelihood:
-    law = support(device)
-    return _either(lambda reports: reports[:, 0] == value, law.true, law.other)
+@likelihood.register
+def _(device: ResponseDevice, value: int) -> Likelihood:
+    kept, other = device.response.kept, device.response.replaced / device.k
+    return _either(lambda reports: reports[:, 0] == value, kept, other)
 
 
-def _channel(device: ChannelDevice, value: int) -> Likelihood:
+@likelihood.register
+def _(device: ChannelDevice, value: int) -> Likelihood:
     row = device.randomizer.matrix[value]
     return lambda reports: np.asarray(row[reports[:, 0]])
 
@@ -63,18 +63,21 @@ def _bit(value: int) -> Callable[[Reports], Any]:
     return lambda reports: reports[:, value >> 3] & (128 >> (value & 7))
 
 
-def _unary(device: UnaryDevice, value: int) -> Likelihood:
+@likelihood.register
+def _(device: UnaryDevice, value: int) -> Likelihood:
     lose, flip = device.lose / ONE, device.flip / ONE
     return _either(_bit(value), (1.0 - lose) / flip, lose / (1.0 - flip))
 
 
-def _subset(device: SubsetDevice, value: int) -> Likelihood:
+@likelihood.register
+def _(device: SubsetDevice, value: int) -> Likelihood:
     without = device.without / ONE
     return _either(_bit(value), 1.0 - without, without * device.d / (device.k - device.d))
 
 
-def _hashing(device: HashingDevice, value: int) -> Likelihood:
-    kept = support(device).true
+@likelihood.register
+def _(device: HashingDevice, value: int) -> Likelihood:
+    kept = device.response.kept
     digits = [j for j in range(device.digits) if value >> j & 1]
 
     def hit(reports: Reports) -> Any:
@@ -83,7 +86,8 @@ def _hashing(device: HashingDevice, value: int) -> Likelihood:
     return _either(hit, kept, (1.0 - kept) / (device.g - 1))
 
 
-def _hadamard(device: HadamardDevice, value: int) -> Likelihood:
+@likelihood.register
+def _(device: HadamardDevice, value: int) -> Likelihood:
     row, odd = int(hadamard_rows(device.k)[value]), device.odd / ONE
 
     def even(reports: Reports) -> Any:
@@ -92,9 +96,10 @@ def _hadamard(device: HadamardDevice, value: int) -> Likelihood:
     return _either(even, 1.0 - odd, odd)
 
 
-def _prefix(device: PrefixDevice, value: int) -> Likelihood:
+@likelihood.register
+def _(device: PrefixDevice, value: int) -> Likelihood:
     lengths = range(1, device.lengths + 1)
-    inner = [_hashing(device.inner, value >> (device.bits - i * device.step)) for i in lengths]
+    inner = [likelihood(device.inner, value >> (device.bits - i * device.step)) for i in lengths]
     return _chosen(inner, first=1)
 
 
@@ -108,13 +113,15 @@ def _chosen(inner: list[Likelihood], first: int) -> Likelihood:
     return chosen
 
 
-def _one_bit(device: OneBitDevice, value: float) -> Likelihood:
-    share = device._response.beta / ONE
+@likelihood.register
+def _(device: OneBitDevice, value: float) -> Likelihood:
+    share = device.response.replaced
     one = (1.0 - share) * value + 0.5 * share
     return _either(lambda reports: reports[:, 0], one, 1.0 - one)
 
 
-def _piecewise(device: PiecewiseDevice, value: float) -> Likelihood:
+@likelihood.register
+def _(device: PiecewiseDevice, value: float) -> Likelihood:
     start, outside = round(value * device.levels), device.outside / ONE
 
     def hit(reports: Reports) -> Any:
@@ -123,70 +130,72 @@ def _piecewise(device: PiecewiseDevice, value: float) -> Likelihood:
     return _either(hit, (1.0 - outside) / device.window, outside / device.levels)
 
 
-def _laplace(device: LaplaceDevice, value: float) -> Likelihood:
+@likelihood.register
+def _(device: LaplaceDevice, value: float) -> Likelihood:
     rate, centre = float(device.rate), round(value * device.levels)
     # beyond the ends all values fall alike: clamping changes a common factor
     return lambda reports: np.exp(-rate * np.abs(reports[:, 0].astype(np.float64) - centre))
 
 
-def _gaussian(device: GaussianDevice, value: float) -> Likelihood:
+@likelihood.register
+def _(device: GaussianDevice, value: float) -> Likelihood:
     variance, centre = float(device.variance), round(value * device.levels)
     return lambda reports: np.exp(-0.5 * (reports[:, 0] - centre) ** 2 / variance)
 
 
-def _gaussian_vector(device: GaussianVectorDevice, value: Array) -> Likelihood:
+@likelihood.register
+def _(device: GaussianVectorDevice, value: Array) -> Likelihood:
     offset = np.asarray(value) - 0.5
     centre = 0.5 + offset * min(1.0, device.radius / max(float(np.linalg.norm(offset)), 1e-300))
-    decoder = Decoder(device)
+    decode = decoder(device).decode
 
     def density(reports: Reports) -> Array:
-        distance = (decoder.decode(reports) - centre) / device.deviation
+        distance = (decode(reports) - centre) / device.deviation
         # with the factor exp(|report - middle|^2 / 2), so that nothing is too small
-        middle = (decoder.decode(reports) - 0.5) / device.deviation
+        middle = (decode(reports) - 0.5) / device.deviation
         return np.asarray(np.exp(0.5 * (middle**2 - distance**2).sum(axis=1)))
 
     return density
 
 
-def _coordinate(device: CoordinateDevice, value: Array) -> Likelihood:
+@likelihood.register
+def _(device: CoordinateDevice, value: Array) -> Likelihood:
     inner = [likelihood(device.inner, float(each)) for each in value]
     return _chosen(inner, first=0)
 
 
-_BUILDERS: dict[type[Device], Callable[..., Likelihood]] = {
-    ResponseDevice: _response,
-    ChannelDevice: _channel,
-    UnaryDevice: _unary,
-    SubsetDevice: _subset,
-    HashingDevice: _hashing,
-    HadamardDevice: _hadamard,
-    PrefixDevice: _prefix,
-    OneBitDevice: _one_bit,
-    PiecewiseDevice: _piecewise,
-    LaplaceDevice: _laplace,
-    GaussianDevice: _gaussian,
-    GaussianVectorDevice: _gaussian_vector,
-    CoordinateDevice: _coordinate,
-}
-
-
+@singledispatch
 def telling_values(device: Device) -> tuple[Any, Any, Any]:
     """The victim's two values, and what all others hold: a data set that leaks much."""
-    if isinstance(device, CoordinateDevice | GaussianVectorDevice):
-        inner = device.inner if isinstance(device, CoordinateDevice) else device
-        numbers = _numbers(inner)
-        return tuple(np.full(device.dimensions, number) for number in numbers)  # type: ignore[return-value]
-    if isinstance(device, PrefixDevice):
-        rest = device.bits - device.step
-        return 0, 1 << rest, min(2, (1 << device.step) - 1) << rest
-    k = device.inputs if isinstance(device, ChannelDevice) else getattr(device, "k", None)
-    if k is None:
-        return _numbers(device)
-    return 0, 1, 2 if k > 2 else 1
+    return 0.0, 1.0, 0.0
 
 
-def _numbers(device: Device) -> tuple[float, float, float]:
-    return 0.0, 1.0, 0.5 if isinstance(device, PiecewiseDevice) else 0.0
+@telling_values.register
+def _(device: PiecewiseDevice) -> tuple[Any, Any, Any]:
+    return 0.0, 1.0, 0.5
+
+
+@telling_values.register
+def _(device: Vector) -> tuple[Any, Any, Any]:
+    return np.zeros(device.dimensions), np.ones(device.dimensions), np.zeros(device.dimensions)
+
+
+@telling_values.register
+def _(device: CoordinateDevice) -> tuple[Any, Any, Any]:
+    first, second, others = telling_values(device.inner)
+    d = device.dimensions
+    return np.full(d, first), np.full(d, second), np.full(d, others)
+
+
+@telling_values.register
+def _(device: Categorical) -> tuple[Any, Any, Any]:
+    return 0, 1, 2 if device.k > 2 else 1
+
+
+@telling_values.register
+def _(device: PrefixDevice) -> tuple[Any, Any, Any]:
+    rest = device.bits - device.step
+    return 0, 1 << rest, min(2, (1 << device.step) - 1) << rest
 
 
 def missing(device: Device, value: Any) -> bool:

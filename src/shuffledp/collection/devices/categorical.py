@@ -36,6 +36,8 @@ class Response:
         self.beta = numerator_up(Fraction(k) / (exp_below(eps0) + k - 1))
         self.ratio = 1 + (1 / Fraction(self.beta, ONE) - 1) * k
         self.eps0 = budget(eps0, self.ratio)
+        self.replaced = self.beta / ONE
+        self.kept = 1.0 - self.replaced * (1.0 - 1.0 / k)  # the true value, at last
 
     def answer(self, values: NDArray[Any], stream: Stream) -> NDArray[Any]:
         """The values, some replaced."""
@@ -45,7 +47,9 @@ class Response:
         return out
 
 
-class _Categorical(Device):
+class Categorical(Device):
+    """One of k values per user."""
+
     k: int
 
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
@@ -53,22 +57,22 @@ class _Categorical(Device):
 
 
 @runs(KRR, BinaryRR)
-class ResponseDevice(_Categorical):
+class ResponseDevice(Categorical):
     """A value per report."""
 
     columns = 1
 
     def __init__(self, asked: KRR) -> None:
         self.k = asked.k
-        self._response = Response(asked.k, asked.eps0)
-        self.randomizer = replace(asked, eps0=self._response.eps0)
+        self.response = Response(asked.k, asked.eps0)
+        self.randomizer = replace(asked, eps0=self.response.eps0)
         self.dtype = np.min_scalar_type(asked.k - 1)
 
     def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
-        return self._response.answer(inputs, stream)
+        return self.response.answer(inputs, stream)
 
 
-class _Bitset(_Categorical):
+class Bitset(Categorical):
     """k bits per report, eight to a byte, the first value in the highest bit."""
 
     dtype = np.dtype(np.uint8)
@@ -79,7 +83,7 @@ class _Bitset(_Categorical):
 
 
 @runs(UnaryEncoding)
-class UnaryDevice(_Bitset):
+class UnaryDevice(Bitset):
     """Each bit of its own: the true value's kept with one probability, others set with another."""
 
     def __init__(self, asked: UnaryEncoding) -> None:
@@ -104,7 +108,7 @@ class UnaryDevice(_Bitset):
 
 
 @runs(SubsetSelection)
-class SubsetDevice(_Bitset):
+class SubsetDevice(Bitset):
     """A subset of d values, drawn by Floyd's method among those that hold, or miss, the true one."""
 
     def __init__(self, asked: SubsetSelection) -> None:
@@ -140,7 +144,7 @@ class SubsetDevice(_Bitset):
 
 
 @runs(LocalHashing)
-class HashingDevice(_Categorical):
+class HashingDevice(Categorical):
     """Coefficients a_0, a_1, ... of a random hash, then the hash of the value, randomized.
 
     The hash of x is the sum of the a_j over the binary digits j of x, modulo g. Differences of two
@@ -151,8 +155,8 @@ class HashingDevice(_Categorical):
     def __init__(self, asked: LocalHashing) -> None:
         assert asked.g is not None
         self.k, self.g = asked.k, asked.g
-        self._response = Response(asked.g, asked.eps0)
-        self.randomizer = replace(asked, eps0=self._response.eps0)
+        self.response = Response(asked.g, asked.eps0)
+        self.randomizer = replace(asked, eps0=self.response.eps0)
         self.digits = (asked.k - 1).bit_length()
         self.columns = self.width = self.digits + 1
         self.dtype = np.min_scalar_type(self.g - 1)
@@ -164,7 +168,7 @@ class HashingDevice(_Categorical):
         hashed = np.zeros(n, np.int64)
         for j in range(self.digits):
             hashed += np.where((inputs >> j) & 1, out[:, j], 0)
-        out[:, -1] = self._response.answer(hashed % self.g, stream)
+        out[:, -1] = self.response.answer(hashed % self.g, stream)
         return out
 
 
@@ -174,7 +178,7 @@ def hadamard_rows(k: int) -> NDArray[np.int64]:
 
 
 @runs(HadamardResponse)
-class HadamardDevice(_Categorical):
+class HadamardDevice(Categorical):
     """The number of a codeword: its bits agree with the value's row an even number of times, or not."""
 
     columns = 1

@@ -7,10 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shuffledp.accounting.randomizers import Channel
-from shuffledp.collection.devices.device import Device, Reports, categories, runs
+from shuffledp.collection.devices.categorical import Categorical
+from shuffledp.collection.devices.device import Reports, runs
 from shuffledp.collection.devices.dyadic import BITS, ONE
 from shuffledp.collection.devices.stream import Stream
 from shuffledp.errors import ParameterError
@@ -47,7 +48,7 @@ def _rounded(matrix: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 @runs(Channel)
-class ChannelDevice(Device):
+class ChannelDevice(Categorical):
     """The number of an outcome."""
 
     columns = 1
@@ -55,15 +56,12 @@ class ChannelDevice(Device):
     def __init__(self, asked: Channel) -> None:
         units = _rounded(asked.matrix)
         self.randomizer: Channel = Channel(units / ONE)
-        self.inputs, outputs = units.shape
+        self.k, outputs = units.shape
         self.dtype = np.min_scalar_type(outputs - 1)
         self._shift = BITS - (outputs - 1).bit_length()
         tables = [_alias(row, self._shift) for row in units.tolist()]
         self._limits = np.array([limits for limits, _ in tables], np.uint64)
         self._others = np.array([others for _, others in tables], np.int64)
-
-    def _inputs(self, values: ArrayLike) -> NDArray[Any]:
-        return categories(values, self.inputs)
 
     def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
         drawn = stream.bits(inputs.size, BITS)

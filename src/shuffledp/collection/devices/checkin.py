@@ -25,7 +25,12 @@ class CheckInDevice(Device):
         self.randomizer: CheckIn = replace(
             asked, randomizer=self.inner.randomizer, rate=self._speaks / ONE
         )
+        self.reporting = self.randomizer.rate
         self.columns, self.dtype = self.inner.columns, self.inner.dtype
+
+    @property
+    def speaking(self) -> Device:
+        return self.inner
 
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
         return self.inner._inputs(values)

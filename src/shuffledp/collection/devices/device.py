@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.accounting.randomizers import Randomizer
+from shuffledp.accounting.randomizers.catalogue import BY_CLASS
 from shuffledp.collection.devices.stream import Stream
 from shuffledp.errors import ParameterError
 
@@ -33,6 +34,13 @@ class Device(ABC):
     dtype: np.dtype[Any]
     width = 4
     """Random numbers per report, about."""
+    reporting = 1.0
+    """Probability that a user reports."""
+
+    @property
+    def speaking(self) -> Device:
+        """What users run who report."""
+        return self
 
     @abstractmethod
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
@@ -102,7 +110,9 @@ def device(randomizer: Randomizer) -> Device:
     """The device that runs this randomizer."""
     builder = _BUILDERS.get(type(randomizer))
     if builder is None:
-        raise ParameterError("randomizer", "one a device can run", str(randomizer))
+        row = BY_CLASS.get(type(randomizer))
+        why = f" ({row.no_device})" if row and row.no_device else ""
+        raise ParameterError("randomizer", f"one a device can run{why}", str(randomizer))
     return builder(randomizer)
 
 

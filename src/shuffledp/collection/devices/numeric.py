@@ -67,12 +67,12 @@ class OneBitDevice(Numeric):
     dtype = np.dtype(np.uint8)
 
     def __init__(self, asked: OneBitMean) -> None:
-        self._response = Response(2, asked.eps0)
-        self.randomizer = replace(asked, eps0=self._response.eps0)
+        self.response = Response(2, asked.eps0)
+        self.randomizer = replace(asked, eps0=self.response.eps0)
 
     def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
         coin = bernoulli_each(stream, np.rint(inputs * ONE).astype(np.uint64), BITS)
-        return self._response.answer(coin, stream)
+        return self.response.answer(coin, stream)
 
 
 @runs(DiscretePiecewise)

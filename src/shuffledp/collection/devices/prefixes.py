@@ -6,29 +6,26 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shuffledp.accounting.randomizers import OnePrefix
-from shuffledp.collection.devices.categorical import HashingDevice
-from shuffledp.collection.devices.device import Device, Reports, categories, runs
+from shuffledp.collection.devices.categorical import Categorical, HashingDevice
+from shuffledp.collection.devices.device import Reports, runs
 from shuffledp.collection.devices.integers import uniform
 from shuffledp.collection.devices.stream import Stream
 
 
 @runs(OnePrefix)
-class PrefixDevice(Device):
+class PrefixDevice(Categorical):
     """The number of steps of the prefix, then its hash function and randomized hash."""
 
     def __init__(self, asked: OnePrefix) -> None:
         self.inner = HashingDevice(asked.hashing)
         self.randomizer: OnePrefix = replace(asked, eps0=self.inner.randomizer.eps0)
-        self.bits, self.step = asked.bits, asked.step
+        self.k, self.bits, self.step = 1 << asked.bits, asked.bits, asked.step
         self.lengths = asked.bits // asked.step
         self.columns = self.inner.columns + 1
         self.dtype = np.promote_types(np.uint8, self.inner.dtype)
-
-    def _inputs(self, values: ArrayLike) -> NDArray[Any]:
-        return categories(values, 1 << self.bits)
 
     def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
         number = 1 + uniform(stream, self.lengths, inputs.size).astype(np.int64)

@@ -23,7 +23,9 @@ DROPPED = 24
 """Lowest bits of a report that are not sent."""
 
 
-class _Vector(Device):
+class Vector(Device):
+    """Several numbers of [0, 1] per user."""
+
     dimensions: int
 
     def _inputs(self, values: ArrayLike) -> NDArray[Any]:
@@ -36,7 +38,7 @@ class _Vector(Device):
 
 
 @runs(OneCoordinate)
-class CoordinateDevice(_Vector):
+class CoordinateDevice(Vector):
     """The number of a coordinate, then that coordinate's report."""
 
     columns = 2
@@ -54,7 +56,7 @@ class CoordinateDevice(_Vector):
 
 
 @runs(GaussianVector)
-class GaussianVectorDevice(_Vector):
+class GaussianVectorDevice(Vector):
     """All coordinates, clipped to a ball around the middle, each with normal noise on a fine grid.
 
     The noise is a little larger than asked for, so that the report is post-processing of the

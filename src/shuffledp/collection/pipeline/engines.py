@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
+from shuffledp.collection.analysis import Tally
 from shuffledp.collection.devices import Device, Stream
 from shuffledp.collection.devices.device import Reports
-from shuffledp.collection.pipeline.job import Job, Tally, numbered
+from shuffledp.collection.pipeline.job import Job, numbered
 from shuffledp.collection.pipeline.tables import ROWS, read
 from shuffledp.collection.shuffling import Shuffler
 from shuffledp.collection.shuffling.shuffler import MEMORY

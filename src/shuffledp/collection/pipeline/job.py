@@ -15,20 +15,18 @@ from numpy.typing import NDArray
 
 from shuffledp import checks
 from shuffledp.accounting.protocols import Shuffled
-from shuffledp.collection.analysis import Estimate, Frequencies, HeavyHitters, Means, quantiles
+from shuffledp.collection import analysis, planning
+from shuffledp.collection.analysis import Estimate, Frequencies, FrequentWords, Tally, quantiles
 from shuffledp.collection.devices import Device, Stream, device
 from shuffledp.collection.devices.device import Reports
-from shuffledp.collection.devices.prefixes import PrefixDevice
 from shuffledp.collection.devices.vectors import GaussianVectorDevice
 from shuffledp.collection.pipeline.label import DROPPED, UNSHUFFLED, privacy, uncovered
 from shuffledp.collection.pipeline.tables import arrow
-from shuffledp.collection.planning import HeavyHitters as Words
-from shuffledp.collection.planning import Histogram, Mean, Target, Task, Vector, plan
+from shuffledp.collection.planning import Target, Task, plan
 from shuffledp.collection.shuffling.shuffler import MEMORY
 from shuffledp.errors import NOT_SHOWN, ParameterError
 from shuffledp.labels import Interval, in_full
 
-Tally = Frequencies | Means | HeavyHitters
 TASKS = ("histogram", "heavy-hitters", "quantiles", "mean", "vector")
 BAD_ROWS = ("refuse", "drop")
 QUARTILES = (0.25, 0.5, 0.75)
@@ -79,8 +77,7 @@ class Job:
     simulated: bool = False
 
     def __post_init__(self) -> None:
-        if self.task not in TASKS:
-            raise ParameterError("task", "one of " + ", ".join(TASKS), self.task)
+        checks.one_of("task", self.task, TASKS)
         if self.task != "vector" and len(self.columns) != 1:
             raise ParameterError("column", f"one for task {self.task!r}", list(self.columns))
         checks.count("n", self.n)
@@ -93,8 +90,7 @@ class Job:
             raise ParameterError(
                 "collection", "a name if there are several parts, and only then", self.collection
             )
-        if self.bad_rows not in BAD_ROWS:
-            raise ParameterError("bad_rows", "one of " + ", ".join(BAD_ROWS), self.bad_rows)
+        checks.one_of("bad_rows", self.bad_rows, BAD_ROWS)
         if self.other and self.other not in self.categories:
             raise ParameterError("other", "one of the categories", self.other)
         checks.positive("epsilon", self.epsilon)
@@ -121,16 +117,14 @@ class Job:
     @property
     def question(self) -> Task:
         """As the planner knows it."""
-        if self.task == "histogram":
-            return Histogram(len(self.categories))
-        if self.task == "heavy-hitters":
-            return Words(8 * self.letters)
-        if self.task == "quantiles":
-            return Histogram(self.bins)
-        if self.task == "mean":
-            return Mean()
-        share = None if self.norm is None else self.norm / (self.high - self.low)
-        return Vector(len(self.columns), share)
+        cells = self.task == "quantiles"
+        return planning.task(
+            "histogram" if cells else self.task,
+            k=self.bins if cells else len(self.categories),
+            bits=8 * self.letters,
+            dimensions=len(self.columns),
+            norm=None if self.norm is None else self.norm / (self.high - self.low),
+        )
 
     @cached_property
     def device(self) -> Device:
@@ -141,14 +135,13 @@ class Job:
         """With the largest local budget the guarantee allows; 'best' picks the mechanism, too."""
         target = Target(self.epsilon, self.delta, self.n)
         known = self.question.randomizers()
+        checks.one_of("mechanism", self.mechanism, ["best", *known])
         if self.mechanism == "best":
             choices = plan(self.question, target, progress).choices
             usable = [c for c in choices if self.task != "quantiles" or c.name != "hadamard"]
             name, strength = usable[0].name, usable[0].strength
-        elif self.mechanism in known:
-            name, strength = self.mechanism, target.largest(known[self.mechanism])[0]
         else:
-            raise ParameterError("mechanism", "one of best, " + ", ".join(known), self.mechanism)
+            name, strength = self.mechanism, target.largest(known[self.mechanism])[0]
         return replace(self, mechanism=name, strength=strength)
 
     @property
@@ -204,13 +197,11 @@ class Job:
 
     def tally(self, memory: int = MEMORY) -> Tally:
         """An empty count of reports, in so many bytes where they have to be kept."""
-        if isinstance(self.device, PrefixDevice):
-            return HeavyHitters(self.device, memory=memory)
-        return Means(self.device) if self.task in ("mean", "vector") else Frequencies(self.device)
+        return analysis.tally(self.device, memory)
 
     def estimate(self, tally: Tally) -> Estimate:
         """The answer, with the privacy it cost."""
-        if isinstance(tally, HeavyHitters):
+        if isinstance(tally, FrequentWords):
             found = tally.estimate(self.most)
             found = replace(found, names=tuple(text(word, self.letters) for word in found.names))
         elif self.task == "histogram":
@@ -266,12 +257,7 @@ class Job:
             where = f"'{field}' in the header of {source}" if source else f"'{field}'"
             return ParameterError("reports", f"with {where} {condition}", value)
 
-        try:
-            given = json.loads(text)
-        except (ValueError, RecursionError):
-            given = None
-        if not isinstance(given, dict):
-            raise no_header(text, source)
+        given = read_header(text, source)
         known = {field.name: str(field.type) for field in fields(cls)}
         for name in [*known, *given]:
             if name not in given or name not in known:
@@ -282,9 +268,7 @@ class Job:
         try:
             lists = {name: tuple(given[name]) for name in ("columns", "categories")}
             job = cls(**given | lists)
-            mechanisms = job.question.randomizers()
-            if job.mechanism not in mechanisms:
-                raise ParameterError("mechanism", "one of " + ", ".join(mechanisms), job.mechanism)
+            checks.one_of("mechanism", job.mechanism, job.question.randomizers())
             checks.positive("strength", job.strength)
             _ = job.device  # whatever it refuses is refused here
         except ParameterError as error:
@@ -292,10 +276,16 @@ class Job:
         return job
 
 
-def no_header(text: str, source: str | Path) -> ParameterError:
-    """What a file of reports begins with is nothing of ours."""
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-    return ParameterError("reports", f"with a header of 'shuffledp encode' ({source})", shown)
+def read_header(text: str, source: str | Path) -> dict[str, Any]:
+    """What a file of reports says of itself."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise ParameterError("reports", f"with a header of 'shuffledp encode' ({source})", shown)
+    return given
 
 
 def _device(question: Task, mechanism: str, strength: float) -> Device:

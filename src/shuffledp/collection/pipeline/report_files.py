@@ -16,7 +16,7 @@ import numpy as np
 
 from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.pipeline.engines import Advance
-from shuffledp.collection.pipeline.job import Job, no_header, numbered, present
+from shuffledp.collection.pipeline.job import Job, numbered, present, read_header
 from shuffledp.collection.pipeline.tables import BYTES, ROWS, column_names, header, read, written
 from shuffledp.errors import ParameterError
 
@@ -94,12 +94,7 @@ def read_reports(
 
 def _stated(text: str, path: str | Path) -> tuple[Job, str]:
     """The job, and the digest the header states."""
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
-        raise no_header(text, path)
+    given = read_header(text, path)
     stated = given.pop(_DIGEST, None)
     job = Job.from_json(json.dumps(given), path)
     if not isinstance(stated, str):

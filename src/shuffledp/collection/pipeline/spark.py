@@ -24,11 +24,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shuffledp.collection.analysis import Tally
 from shuffledp.collection.devices import secure
 from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.devices.integers import uniform
 from shuffledp.collection.pipeline.engines import Advance, Collection, Engine, check_users
-from shuffledp.collection.pipeline.job import Job, Tally
+from shuffledp.collection.pipeline.job import Job
 from shuffledp.collection.pipeline.tables import _readable, arrow, check_columns, kind
 from shuffledp.collection.shuffling import permutation
 from shuffledp.errors import MissingExtraError, ParameterError

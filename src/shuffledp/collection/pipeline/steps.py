@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.collection.analysis import Estimate
+from shuffledp.collection.analysis import Estimate, Tally
 from shuffledp.collection.devices import Stream
 from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.pipeline.engines import Advance, Embedded, Engine, check_users
-from shuffledp.collection.pipeline.job import Job, Tally, numbered, present, texts
+from shuffledp.collection.pipeline.job import Job, numbered, present, texts
 from shuffledp.collection.pipeline.report_files import read_reports, write_reports
 from shuffledp.collection.pipeline.tables import kind, parquet_rows, read, written
 from shuffledp.collection.shuffling import Shuffler

@@ -4,45 +4,23 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
+from functools import partial
+from typing import Any, ClassVar
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers import (
-    KRR,
-    Gaussian,
-    GaussianVector,
-    HadamardResponse,
-    Laplace,
-    LocalHashing,
-    OneBitMean,
-    OneCoordinate,
-    OnePrefix,
-    Piecewise,
-    Randomizer,
-    SubsetSelection,
-    TruncatedLaplace,
-    optimised_unary,
-    rappor,
-)
-from shuffledp.collection.analysis.frequencies import frequency_variance, mean_variance
-from shuffledp.collection.analysis.means import Decoder
-from shuffledp.collection.analysis.support import support
+from shuffledp.accounting.randomizers import OneCoordinate
+from shuffledp.accounting.randomizers.catalogue import MECHANISMS
+from shuffledp.collection.analysis import tally
 from shuffledp.collection.devices import Device
-from shuffledp.collection.devices.prefixes import PrefixDevice
-from shuffledp.collection.devices.vectors import CoordinateDevice, GaussianVectorDevice
 from shuffledp.collection.planning.target import Builder
-from shuffledp.errors import ParameterError
 
-_NUMERIC: dict[str, Builder] = {
-    "one-bit": lambda eps0: OneBitMean(eps0=eps0),
-    "piecewise": lambda eps0: Piecewise(eps0=eps0),
-    "laplace": lambda eps0: Laplace(eps0=eps0),
-    "truncated-laplace": lambda eps0: TruncatedLaplace(eps0=eps0),
-    "gaussian": lambda strength: Gaussian(1.0 / strength, 1.0, scalar=True),
-}
+
+def _candidates(task: str, **known: Any) -> dict[str, Builder]:
+    """The mechanisms of the table for this task, with what is known of it."""
+    rows = (row for row in MECHANISMS.values() if row.task == task)
+    return {row.name: partial(row.of_strength, known=known) for row in rows}
 
 
 class Task(ABC):
@@ -56,13 +34,16 @@ class Task(ABC):
     def randomizers(self) -> dict[str, Builder]:
         """By name: a randomizer of given strength."""
 
-    @abstractmethod
     def variance(self, device: Device, n: int) -> float:
-        """Expected squared error of one estimate from n reports."""
+        """Expected squared error of one estimate from n users."""
+        return tally(device).expected_variance(n)
 
-    @abstractmethod
     def sensitivities(self) -> tuple[float, float]:
-        """How far one user moves all sums together, in l1 and in l2: for a trusted curator."""
+        """How far one user moves all sums together, in l1 and in l2: for a trusted curator.
+
+        From one count to another, unless said otherwise.
+        """
+        return 2.0, math.sqrt(2.0)
 
 
 @dataclass(frozen=True)
@@ -77,21 +58,7 @@ class Histogram(Task):
         checks.whole("k", self.k, 2)
 
     def randomizers(self) -> dict[str, Builder]:
-        k = self.k
-        return {
-            "krr": lambda eps0: KRR(k, eps0=eps0),
-            "rappor": lambda eps0: rappor(k, eps0),
-            "oue": lambda eps0: optimised_unary(k, eps0),
-            "olh": lambda eps0: LocalHashing(eps0=eps0, k=k),
-            "hadamard": lambda eps0: HadamardResponse(eps0=eps0, k=k),
-            "subset": lambda eps0: SubsetSelection(k, eps0=eps0),
-        }
-
-    def variance(self, device: Device, n: int) -> float:
-        return mean_variance(support(device), self.k, n)
-
-    def sensitivities(self) -> tuple[float, float]:
-        return 2.0, math.sqrt(2.0)
+        return _candidates(self.name, k=self.k)
 
 
 @dataclass(frozen=True)
@@ -103,15 +70,7 @@ class HeavyHitters(Task):
     error: ClassVar[str] = "the frequency of a rare word"
 
     def randomizers(self) -> dict[str, Builder]:
-        return {"prefix": lambda eps0: OnePrefix(self.bits, eps0=eps0)}
-
-    def variance(self, device: Device, n: int) -> float:
-        assert isinstance(device, PrefixDevice)
-        share = max(n // device.lengths, 1)
-        return float(frequency_variance(support(device.inner), np.zeros(1), share)[0])
-
-    def sensitivities(self) -> tuple[float, float]:
-        return 2.0, math.sqrt(2.0)
+        return _candidates(self.name, bits=self.bits)
 
 
 @dataclass(frozen=True)
@@ -122,10 +81,7 @@ class Mean(Task):
     error: ClassVar[str] = "the mean, as a share of the range, for the hardest values"
 
     def randomizers(self) -> dict[str, Builder]:
-        return _NUMERIC
-
-    def variance(self, device: Device, n: int) -> float:
-        return Decoder(device).worst_variance() / n
+        return _candidates(self.name, sensitivity=1.0, scalar=True)
 
     def sensitivities(self) -> tuple[float, float]:
         return 1.0, 1.0
@@ -156,34 +112,28 @@ class Vector(Task):
         d = self.dimensions
 
         def vector(build: Builder) -> Builder:
-            return lambda eps0: OneCoordinate(build(eps0), d)
+            return lambda strength: OneCoordinate(build(strength), d)
 
-        def whole(strength: float) -> Randomizer:
-            return GaussianVector(self.diameter / strength, self.diameter, dimensions=d)
-
-        single = {name: vector(build) for name, build in _NUMERIC.items()}
-        return single | {"gaussian-vector": whole}
-
-    def variance(self, device: Device, n: int) -> float:
-        if isinstance(device, GaussianVectorDevice):
-            return Decoder(device).worst_variance() / n
-        assert isinstance(device, CoordinateDevice)
-        expected = n / self.dimensions  # users who report a coordinate
-        fewer = 1.0 + (1.0 - 1.0 / self.dimensions) / expected  # on average 1/number is larger
-        return Decoder(device.inner).hardest_users(1.0 / self.dimensions)[3] * fewer / expected
+        single = {name: vector(build) for name, build in Mean().randomizers().items()}
+        return single | _candidates(self.name, sensitivity=self.diameter, dimensions=d)
 
     def sensitivities(self) -> tuple[float, float]:
         return float(self.dimensions), math.sqrt(self.dimensions)
 
 
 def task(
-    name: str, *, k: int | None = None, dimensions: int | None = None, norm: float | None = None
+    name: str,
+    *,
+    k: int | None = None,
+    bits: int | None = None,
+    dimensions: int | None = None,
+    norm: float | None = None,
 ) -> Task:
     """The task of that name."""
-    if name == "histogram":
-        return Histogram(checks.whole("k", k, 2))
-    if name == "mean":
-        return Mean()
-    if name == "vector":
-        return Vector(checks.whole("dimensions", dimensions, 1), norm)
-    raise ParameterError("task", "histogram, mean or vector", name)
+    tasks: dict[str, Callable[[], Task]] = {
+        "histogram": lambda: Histogram(checks.whole("k", k, 2)),
+        "heavy-hitters": lambda: HeavyHitters(checks.whole("bits", bits, 1)),
+        "mean": Mean,
+        "vector": lambda: Vector(checks.whole("dimensions", dimensions, 1), norm),
+    }
+    return tasks[checks.one_of("task", name, tasks)]()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from shuffledp import checks
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.options import json_option, print_json
 
@@ -33,8 +34,8 @@ def atlas(out: Path, full: bool, only: str | None, workers: int, as_json: bool) 
     from shuffledp.research.atlas.summary import lines
 
     names = sorted({family.mechanism for family in FAMILIES})
-    if only is not None and only not in names:
-        raise ParameterError("mechanism", "one of " + ", ".join(names), only)
+    if only is not None:
+        checks.one_of("mechanism", only, names)
     points = [point for point in grid(full) if only in (None, point.family.mechanism)]
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shuffledp.accounting.protocols.named import randomizer
+from shuffledp.accounting.randomizers.catalogue import build
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.collection import bar, simulation_option, stream
 from shuffledp.interfaces.cli.options import Count, device_options, json_option, print_json
@@ -50,7 +50,7 @@ def audit(
     from shuffledp.collection.auditing import EmbeddedPath, EnginePath, Path, all_trials
     from shuffledp.collection.auditing import audit as attack
 
-    asked = randomizer(**mechanism)
+    asked = build(**mechanism)
     path: Path
     if master is None:
         path = EmbeddedPath(stream(simulation))

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from shuffledp.errors import ParameterError
-from shuffledp.interfaces.cli.options import print_json
+from shuffledp.interfaces.cli.options import added, print_json
 from shuffledp.interfaces.cli.paths import READ
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 UNSTATED = (
     "Whether budgets are visible was not stated, so the worst is assumed. If nothing but the report"
@@ -22,21 +19,17 @@ UNSTATED = (
 _NAMES = ("budgets", "column", "budgets_visible", "local_delta")
 
 
-def budget_options(command: F) -> F:
-    """--budgets and what it needs."""
-    for option in (
-        click.option("--local-delta", type=float, help="Local delta of all users (gaussian)."),
-        click.option(
-            "--budgets-visible/--budgets-hidden",
-            default=None,
-            help="Does a user's budget travel next to the report? Please state it with --budgets;"
-            " otherwise the worst is assumed.",
-        ),
-        click.option("--column", help="Column of the budgets.  [default: eps]"),
-        click.option("--budgets", type=READ, help="CSV file with a header and a budget per user."),
-    ):
-        command = option(command)
-    return command
+budget_options = added(
+    click.option("--budgets", type=READ, help="CSV file with a header and a budget per user."),
+    click.option("--column", help="Column of the budgets.  [default: eps]"),
+    click.option(
+        "--budgets-visible/--budgets-hidden",
+        default=None,
+        help="Does a user's budget travel next to the report? Please state it with --budgets;"
+        " otherwise the worst is assumed.",
+    ),
+    click.option("--local-delta", type=float, help="Local delta of all users (gaussian)."),
+)
 
 
 def taken(options: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import click
 
 from shuffledp.accounting.protocols import calibrate as find
 from shuffledp.accounting.protocols import calibrate_sigma
-from shuffledp.accounting.protocols.named import randomizer
+from shuffledp.accounting.randomizers.catalogue import build
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.options import Count, json_option, mechanism_options, print_json
 from shuffledp.labels import Status, in_full, outward
@@ -50,7 +50,7 @@ def calibrate(
         raise ParameterError("mechanism", "one with a budget eps0, or gaussian", "channel")
 
     def family(eps0: float) -> Any:
-        return randomizer(eps0=eps0, **mechanism)
+        return build(eps0=eps0, **mechanism)
 
     found = find(family, epsilon=epsilon, delta=delta, n=n, eps0=eps0)
     if as_json:

@@ -13,7 +13,7 @@ import click
 from shuffledp import checks
 from shuffledp.errors import ParameterError
 from shuffledp.files import check_apart
-from shuffledp.interfaces.cli.options import Count, F
+from shuffledp.interfaces.cli.options import Count, added
 from shuffledp.interfaces.cli.paths import BOOK, READ
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shuffledp.collection.pipeline.steps import Booking
     from shuffledp.ledger.entries import Spendable
 
-_CATEGORIES = (
+category_options = added(
     click.option(
         "--categories",
         type=READ,
@@ -37,7 +37,7 @@ _CATEGORIES = (
     ),
     click.option("--other", default="", help="Category of all values that are not listed."),
 )
-_QUESTION = (
+question_about_data = added(
     click.argument("data", type=READ),
     click.option("--column", "columns", multiple=True, required=True, help="Column to ask about."),
     click.option(
@@ -51,7 +51,7 @@ _QUESTION = (
     click.option(
         "--mechanism", default="best", show_default=True, help="Randomizer; best: the planner's."
     ),
-    *_CATEGORIES,
+    category_options,
     click.option("--low", type=float, help="Least value of the declared range."),
     click.option("--high", type=float, help="Largest value of the declared range."),
     click.option("--bins", type=int, default=64, show_default=True, help="Cells (quantiles)."),
@@ -103,19 +103,15 @@ memory_option = click.option(
 )
 
 
-def ledger_options(command: F) -> F:
-    """--ledger, --cohort."""
-    for option in (
-        click.option("--cohort", help="Whose budget pays (with --ledger)."),
-        click.option(
-            "--ledger",
-            type=BOOK,
-            envvar="SHUFFLEDP_LEDGER",
-            help="Record the spend in this book, an SQLite file or postgresql:// URL, before release.",
-        ),
-    ):
-        command = option(command)
-    return command
+ledger_options = added(
+    click.option(
+        "--ledger",
+        type=BOOK,
+        envvar="SHUFFLEDP_LEDGER",
+        help="Record the spend in this book, an SQLite file or postgresql:// URL, before release.",
+    ),
+    click.option("--cohort", help="Whose budget pays (with --ledger)."),
+)
 
 
 def booking(
@@ -185,20 +181,6 @@ def job_booking(ledger: str | None, cohort: str | None, *, simulated: bool) -> B
     return spend
 
 
-def question_about_data(command: F) -> F:
-    """DATA, --column, --task, the guarantee, and how values are declared."""
-    for option in reversed(_QUESTION):
-        command = option(command)
-    return command
-
-
-def category_options(command: F) -> F:
-    """--categories, and what takes their place."""
-    for option in reversed(_CATEGORIES):
-        command = option(command)
-    return command
-
-
 def stream(seed: int | None) -> Stream:
     """Cryptographic, unless a simulation was asked for by name."""
     from shuffledp.collection.devices import SIMULATED, secure, simulation
@@ -231,9 +213,6 @@ def job(
     data: str,
     columns: tuple[str, ...],
     task: str,
-    epsilon: float,
-    delta: float,
-    mechanism: str,
     categories: str | None,
     from_data: bool,
     other: str,
@@ -246,13 +225,13 @@ def job(
     n: int | None,
     minimum: int | None,
     bad_rows: str,
-    **parts: Any,
+    **given: Any,
 ) -> Job:
     """The collection the options describe, calibrated."""
     from shuffledp.collection.pipeline import Job, survey
     from shuffledp.display.text import progress
 
-    options: dict[str, Any] = {"bad_rows": bad_rows, **parts}
+    options: dict[str, Any] = {"bad_rows": bad_rows, **given}
     known: tuple[str, ...] = ()
     if task == "histogram":
         known = listed(data, categories, from_data, other)
@@ -284,16 +263,8 @@ def job(
     if task == "histogram":
         options |= {"categories": known, "other": other, "values_from_data": from_data}
     users = checks.count("n", n)
-    asked = Job(
-        task,
-        columns,
-        users if minimum is None else checks.count("minimum", minimum),
-        epsilon,
-        delta,
-        mechanism,
-        users=users,
-        **options,
-    )
+    fewest = users if minimum is None else checks.count("minimum", minimum)
+    asked = Job(task, columns, fewest, users=users, **options)
     return asked.calibrated(lambda names: progress(names, "calibrating"))
 
 

@@ -3,45 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.protocols.named import protocol
 from shuffledp.errors import ParameterError
-from shuffledp.interfaces.cli.options import json_option, print_json, protocol_options
+from shuffledp.interfaces.cli.options import added, json_option, print_json, protocol_options
 from shuffledp.interfaces.cli.paths import BOOK, READ, WRITTEN
 from shuffledp.ledger import Guarantee, Ledger, Sum, planned, renyi
 from shuffledp.ledger.entries import Spendable, restored
 from shuffledp.ledger.rules import RuleMaker
 
-F = TypeVar("F", bound=Callable[..., Any])
 _SOUND: dict[bool | None, tuple[str, int]] = {
     True: ("sound: every row fits its digest", 0),
     False: ("NOT sound", 1),
     None: ("cannot be told: there are rows without a digest", 4),
 }
 """What ``verify`` says at the end, and with which code it ends."""
-
-
-def _store_options(command: F) -> F:
-    for option in (
-        click.option(
-            "--timeout", type=float, default=60.0, show_default=True, help="Seconds to wait."
-        ),
-        click.option(
-            "--store",
-            type=BOOK,
-            required=True,
-            envvar="SHUFFLEDP_LEDGER",
-            help="SQLite file or postgresql:// URL; or set SHUFFLEDP_LEDGER.",
-        ),
-    ):
-        command = option(command)
-    return command
+_store_options = added(
+    click.option(
+        "--store",
+        type=BOOK,
+        required=True,
+        envvar="SHUFFLEDP_LEDGER",
+        help="SQLite file or postgresql:// URL; or set SHUFFLEDP_LEDGER.",
+    ),
+    click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds to wait."),
+)
 
 
 @click.group()

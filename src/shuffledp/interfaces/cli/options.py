@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import reduce
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from shuffledp.accounting.randomizers.catalogue import MECHANISMS
+from shuffledp import checks
+from shuffledp.accounting.protocols.named import CROWD, QUESTION
+from shuffledp.accounting.randomizers.catalogue import OFFERED, PARAMETERS, Parameter
 from shuffledp.interfaces.cli.paths import PICTURE, READ
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,76 +39,52 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only from cli
             self.fail(f"{value!r} is not a number", param, ctx)
 
 
-_MECHANISM = (
-    click.option("--mechanism", default="ldp", show_default=True, help=", ".join(MECHANISMS) + "."),
-    click.option("--eps0", type=float, help="Local privacy budget of each user."),
-    click.option("--k", type=Count(), help="Number of values (krr, rappor, oue, subset)."),
-    click.option("--g", type=Count(), help="Hash range (olh; default: the optimum)."),
-    click.option("--d", type=Count(), help="Subset size (subset; default: the optimum)."),
-    click.option("--levels", type=Count(), help="Largest value (discrete-laplace)."),
-    click.option("--sigma", type=float, help="Noise deviation (gaussian)."),
+class OneOf(click.Choice):  # type: ignore[type-arg]
+    """A name of a list; unknown ones get the error of the library, with the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return checks.one_of(param.name if param and param.name else "value", value, self.choices)
+
+
+_TYPES: dict[type, dict[str, Any]] = {
+    float: {"type": float},
+    int: {"type": Count()},
+    bool: {"is_flag": True, "default": None},
+    Path: {"type": READ},
+}
+
+
+def added(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """All these options, in this order."""
+    return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
+
+
+def _options(table: Mapping[str, Parameter]) -> list[Callable[[F], F]]:
+    """Of a table of parameters."""
+    return [
+        click.option(f"--{name.replace('_', '-')}", help=each.help(name), **_TYPES[each.kind])
+        for name, each in table.items()
+    ]
+
+
+_RUN = {name for row in OFFERED.values() if not row.no_device for name in row.parameters}
+"""What a device can be told."""
+device_options = added(
     click.option(
-        "--sensitivity",
-        type=float,
-        help="Largest distance of two values (gaussian; default 2, the diameter of the unit ball"
-        " that values are clipped to).",
+        "--mechanism",
+        type=OneOf(list(OFFERED)),
+        default="ldp",
+        show_default=True,
+        help="What each user runs.",
     ),
-    click.option(
-        "--scalar",
-        is_flag=True,
-        default=None,
-        help="Values are numbers in an interval, not vectors (gaussian): a better guarantee.",
-    ),
-    click.option(
-        "--channel", type=READ, help="CSV file, one row of probabilities per input (channel)."
-    ),
+    *_options({name: each for name, each in PARAMETERS.items() if name in _RUN}),
 )
-_REPORTING = (
-    click.option("--delta0", type=float, help="Local delta, if approximate (ldp)."),
-    click.option("--check-in", "check_in", type=float, help="Probability that a user reports."),
-    click.option("--drawn", type=Count(), help="Users drawn each round, without replacement."),
-    click.option("--rounds", type=Count(), help="Rounds of reports by the same users."),
+mechanism_options = added(
+    device_options,
+    *_options({name: each for name, each in PARAMETERS.items() if name not in _RUN}),
 )
-_CROWD = (
-    click.option("--n", type=Count(), help="Number of users."),
-    click.option("--colluders", type=Count(), help="Users who tell the analyst their reports."),
-    click.option("--minimum-batch", type=Count(), help="Fewest reports ever released together."),
-)
-
-
-def device_options(command: F) -> F:
-    """--mechanism and the parameters of a report."""
-    for option in reversed(_MECHANISM):
-        command = option(command)
-    return command
-
-
-def mechanism_options(command: F) -> F:
-    """--mechanism and its parameters, also who reports, and how often."""
-    for option in reversed(_REPORTING):
-        command = option(command)
-    return device_options(command)
-
-
-def protocol_options(command: F) -> F:
-    """--mechanism and its parameters, --n, --colluders, --minimum-batch."""
-    for option in reversed(_CROWD):
-        command = option(command)
-    return mechanism_options(command)
-
-
-def question_options(command: F) -> F:
-    """One of --delta, --epsilon, --order, --alpha."""
-    for option in (
-        click.option("--alpha", type=float, help="Type I error; asks the trade-off function."),
-        click.option("--order", type=float, help="Rényi order; asks the divergence."),
-        click.option("--epsilon", type=float, help="Asks delta at this epsilon."),
-        click.option("--delta", type=float, help="Asks epsilon at this delta."),
-    ):
-        command = option(command)
-    return command
-
-
+protocol_options = added(mechanism_options, *_options(CROWD))
+question_options = added(*_options(QUESTION))
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 plot_option = click.option(
     "--plot",

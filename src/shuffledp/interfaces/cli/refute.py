@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from shuffledp.accounting.protocols import refute as search
-from shuffledp.accounting.protocols.named import randomizer
+from shuffledp.accounting.randomizers.catalogue import build
 from shuffledp.interfaces.cli.options import Count, json_option, mechanism_options, print_json
 from shuffledp.labels import in_full, outward
 
@@ -20,7 +20,7 @@ from shuffledp.labels import in_full, outward
 @json_option
 def refute(n: int, epsilon: float, delta: float, as_json: bool, **mechanism: Any) -> None:
     """Search concrete data sets that leak more than the claimed (epsilon, delta)."""
-    found = search(randomizer(**mechanism), n, epsilon=epsilon, delta=delta)
+    found = search(build(**mechanism), n, epsilon=epsilon, delta=delta)
     if as_json:
         print_json(found.to_dict())
         return

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from shuffledp import checks
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.options import json_option, print_json
 from shuffledp.research.reproduce import ITEMS
@@ -35,8 +36,8 @@ def reproduce(item: str | None, show_list: bool, run_all: bool, out: Path, as_js
         return
     if run_all == (item is not None):
         raise ParameterError("item", "an item of --list, or --all, or --list", item)
-    if item is not None and item not in ITEMS:
-        raise ParameterError("item", "one of " + ", ".join(ITEMS), item)
+    if item is not None:
+        checks.one_of("item", item, ITEMS)
     from shuffledp.display.text import print_rows, progress
 
     names = [name for name in ITEMS if not ITEMS[name].takes] if item is None else [item]

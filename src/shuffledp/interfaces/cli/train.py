@@ -5,23 +5,25 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from shuffledp import checks
 from shuffledp.errors import ParameterError
 from shuffledp.files import check_apart
 from shuffledp.interfaces.cli.collection import check_payer, ledger_options
-from shuffledp.interfaces.cli.options import Count, json_option, plot_option, print_json
+from shuffledp.interfaces.cli.options import Count, added, json_option, plot_option, print_json
 from shuffledp.interfaces.cli.paths import READ
 
 if TYPE_CHECKING:
     from shuffledp.training import Dataset, LedgerBook, Row
     from shuffledp.training.accounting import Account
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-_COMMON = (
+_options = added(
+    plot_option,
+    json_option,
+    ledger_options,
     click.option("--preset", help="Settings by name; see shuffledp train presets."),
     click.option(
         "--data",
@@ -49,12 +51,6 @@ _COMMON = (
     click.option("--seed", type=int, help="Seed of the simulation (default 1)."),
     click.option("--threads", type=int, help="Threads to compute with."),
 )
-
-
-def _options(command: F) -> F:
-    for option in reversed(_COMMON):
-        command = option(command)
-    return plot_option(json_option(ledger_options(command)))
 
 
 @click.group()
@@ -127,10 +123,9 @@ def _train(
             if folder is not None and path is not None:
                 check_apart("folder", folder / file, option, path)
     known = [key for key, preset in PRESETS.items() if preset.algorithm == algorithm]
-    if name not in known:
-        raise ParameterError("preset", "one of " + ", ".join(known), name)
-    if network is not None and network not in NETWORKS:
-        raise ParameterError("network", "one of " + ", ".join(NETWORKS), network)
+    checks.one_of("preset", name, known)
+    if network is not None:
+        checks.one_of("network", network, NETWORKS)
     if seed is not None and not simulation:
         raise ParameterError("seed", "left out without --simulation", seed)
     if threads is not None:

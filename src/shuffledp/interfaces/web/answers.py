@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp import checks
 from shuffledp.accounting.protocols import Shuffled, calibrate, calibrate_sigma, pair_values
-from shuffledp.accounting.protocols.named import protocol, question, randomizer, settings
+from shuffledp.accounting.protocols.named import protocol, question, settings
 from shuffledp.accounting.protocols.shuffled import QUESTIONS
+from shuffledp.accounting.randomizers.catalogue import build
 from shuffledp.errors import ParameterError
+from shuffledp.interfaces.web.equivalents import command_line, snippet
 from shuffledp.interfaces.web.fields import CROWD, MECHANISM
-from shuffledp.interfaces.web.same import command_line, snippet
 
 SLICE = 0.2
 """Seconds after which a curve returns the points it has; the rest is asked for again."""
@@ -85,8 +86,7 @@ def calibration(given: Given) -> dict[str, Any]:
         if name not in given:
             raise ParameterError(name, "given", None)
     target = {"epsilon": given["epsilon"], "delta": given["delta"]}
-    mechanism: dict[str, Any] = {name: given.get(name) for name in MECHANISM}
-    mechanism["mechanism"] = given.get("mechanism", "ldp")
+    mechanism: dict[str, Any] = {"mechanism": "ldp"} | _named(given, MECHANISM)
     gaussian, find = mechanism["mechanism"] == "gaussian", given["find"]
     if gaussian != (find == "sigma"):
         wanted = "sigma" if gaussian else "eps0 or n"
@@ -108,23 +108,24 @@ def calibration(given: Given) -> dict[str, Any]:
             "target": target,
             "command": command_line("calibrate", shown, target),
         }
-    budget = mechanism.pop("eps0")
+    budget = mechanism.pop("eps0", None)
     kept: dict[str, Any] = {"n": given.get("n")} if find == "eps0" else {"eps0": budget}
-    result = calibrate(lambda eps0: randomizer(eps0=eps0, **mechanism), **target, **kept)
-    shown = {k: v for k, v in mechanism.items() if v is not None} | kept
+    result = calibrate(lambda eps0: build(eps0=eps0, **mechanism), **target, **kept)
     return {
         "find": find,
         "value": result.value,
         "delta": result.achieved.to_dict(),
         "target": target,
-        "command": command_line("calibrate", shown, target),
+        "command": command_line("calibrate", mechanism | kept, target),
     }
 
 
 def _deployment(given: Given) -> Shuffled:
-    named = {name: given.get(name) for name in (*MECHANISM, *CROWD)}
-    named["mechanism"] = given.get("mechanism", "ldp")
-    return protocol(**named)
+    return protocol(**{"mechanism": "ldp", "n": None} | _named(given, MECHANISM | CROWD))
+
+
+def _named(given: Given, fields: Iterable[str]) -> dict[str, Any]:
+    return {name: given[name] for name in fields if name in given}
 
 
 def _asked(given: Given) -> dict[str, float]:

@@ -20,7 +20,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from shuffledp.accounting.bounds import all_theorems
-from shuffledp.accounting.randomizers.catalogue import MECHANISMS
+from shuffledp.accounting.randomizers.catalogue import OFFERED
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.web.fields import NAMES, Field, read
 from shuffledp.interfaces.web.headers import HEADERS, NOT_KEPT, Headers
@@ -98,8 +98,12 @@ async def _left(request: Request) -> None:
 
 
 async def _mechanisms(_request: Request) -> Response:
+    rows = {name: OFFERED[name] for name in NAMES}
     return JSONResponse(
-        {name: {"needs": MECHANISMS[name][1], "takes": MECHANISMS[name][2]} for name in NAMES}
+        {
+            name: {"title": row.title, "needs": row.needs, "takes": row.takes}
+            for name, row in rows.items()
+        }
     )
 
 

@@ -7,12 +7,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.accounting.randomizers.catalogue import MECHANISMS
+from shuffledp import checks
+from shuffledp.accounting.protocols import named
+from shuffledp.accounting.randomizers.catalogue import OFFERED, PARAMETERS, WRAPPERS, Parameter
 from shuffledp.errors import ParameterError
 
-NAMES = [name for name in MECHANISMS if name != "channel"]
-"""A channel is a file: the page reads none."""
-_MOST_SYMBOLS = 4096
+_KINDS = {float: "number", int: "integer", bool: "boolean"}
+"""The page reads no files."""
+NAMES = [
+    name
+    for name, row in OFFERED.items()
+    if all(PARAMETERS[each].kind in _KINDS for each in row.parameters)
+]
+_MOST_SYMBOLS, _MOST_USERS = 4096, 1e12
 _LONGEST_VALUE = 40
 
 
@@ -39,9 +46,7 @@ class Field:
         if len(text) > _LONGEST_VALUE:
             raise ParameterError(name, f"at most {_LONGEST_VALUE} characters", text[:20] + "…")
         if self.choices:
-            if text not in self.choices:
-                raise ParameterError(name, "one of " + ", ".join(self.choices), text)
-            return text
+            return checks.one_of(name, text, self.choices)
         if self.kind == "boolean":
             if text not in ("true", "false"):
                 raise ParameterError(name, "true or false", text)
@@ -59,32 +64,22 @@ class Field:
         return int(number) if whole else number
 
 
+def _fields(table: Mapping[str, Parameter], most: float = _MOST_USERS) -> dict[str, Field]:
+    """Numbers of a table of parameters, whole ones up to this size."""
+    return {
+        name: Field(_KINDS[each.kind], each.help(name), most if each.kind is int else None)
+        for name, each in table.items()
+        if each.kind in _KINDS
+    }
+
+
 MECHANISM = {
     "mechanism": Field("string", "Name of the randomizer; default ldp.", choices=tuple(NAMES)),
-    "eps0": Field("number", "Local privacy budget of each user."),
-    "delta0": Field("number", "Local delta, if approximate (ldp)."),
-    "k": Field("integer", "Number of values (krr, rappor, oue, subset, ...).", _MOST_SYMBOLS),
-    "g": Field("integer", "Hash range (olh).", _MOST_SYMBOLS),
-    "d": Field("integer", "Subset size (subset).", _MOST_SYMBOLS),
-    "levels": Field("integer", "Largest value (discrete-laplace).", _MOST_SYMBOLS),
-    "sigma": Field("number", "Noise deviation (gaussian)."),
-    "sensitivity": Field("number", "Largest distance of two values (gaussian)."),
-    "scalar": Field("boolean", "Values are numbers, not vectors (gaussian)."),
-    "check_in": Field("number", "Probability that a user reports."),
-    "drawn": Field("integer", "Users drawn each round, without replacement.", 1e12),
-    "rounds": Field("integer", "Rounds of reports by the same users.", 1e12),
+    **_fields(PARAMETERS, _MOST_SYMBOLS),
+    **_fields({name: PARAMETERS[name] for name in WRAPPERS}),
 }
-CROWD = {
-    "n": Field("integer", "Number of users.", 1e12),
-    "colluders": Field("integer", "Users who tell the analyst their reports.", 1e12),
-    "minimum_batch": Field("integer", "Fewest reports ever released together.", 1e12),
-}
-QUESTION = {
-    "delta": Field("number", "Asks epsilon at this delta."),
-    "epsilon": Field("number", "Asks delta at this epsilon."),
-    "order": Field("number", "Asks the Rényi divergence of this order."),
-    "alpha": Field("number", "Asks the smallest type II error at this type I error."),
-}
+CROWD = _fields(named.CROWD)
+QUESTION = _fields(named.QUESTION)
 CURVE = {
     "curve": Field(
         "string",

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shuffledp.accounting.protocols import Shuffled
-from shuffledp.accounting.randomizers import CheckIn, Repeated, Subsampled
 from shuffledp.accounting.randomizers.catalogue import build
 
 _BUDGETS = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0)
 _FEW_BUDGETS = (0.5, 1.0, 2.0, 4.0)
 _DEVIATIONS = (1.0, 2.0, 5.0)
+_LINE = {"sensitivity": 1.0, "scalar": True}
 
 
 @dataclass(frozen=True)
@@ -25,28 +25,19 @@ class Family:
     parameter: str
     values: tuple[float, ...]
     fixed: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    check_in: float = 1.0
     drawn: float = 1.0
     """Share of the users drawn each round."""
-    rounds: int = 1
 
 
 FAMILIES = (
     Family("any eps0-LDP", "ldp", "eps0", _BUDGETS),
     Family("10-RR", "krr", "eps0", _BUDGETS, {"k": 10}),
     Family("Laplace", "laplace", "eps0", _BUDGETS),
-    Family("Gaussian", "gaussian", "sigma", _DEVIATIONS, {"sensitivity": 1.0, "scalar": True}),
-    Family(
-        "Gaussian, check-in 0.1",
-        "gaussian",
-        "sigma",
-        _DEVIATIONS,
-        {"sensitivity": 1.0, "scalar": True},
-        check_in=0.1,
-    ),
+    Family("Gaussian", "gaussian", "sigma", _DEVIATIONS, _LINE),
+    Family("Gaussian, check-in 0.1", "gaussian", "sigma", _DEVIATIONS, {**_LINE, "check_in": 0.1}),
     Family("any (eps0, 1e-9)-LDP", "ldp", "eps0", _FEW_BUDGETS, {"delta0": 1e-9}),
     Family("10-RR, a tenth drawn", "krr", "eps0", _FEW_BUDGETS, {"k": 10}, drawn=0.1),
-    Family("any eps0-LDP, 100 rounds", "ldp", "eps0", _FEW_BUDGETS, rounds=100),
+    Family("any eps0-LDP, 100 rounds", "ldp", "eps0", _FEW_BUDGETS, {"rounds": 100}),
 )
 
 
@@ -70,15 +61,11 @@ class Point:
     @property
     def protocol(self) -> Shuffled:
         """What runs here."""
-        given = {**self.family.fixed, self.family.parameter: self.value}
-        randomizer = build(self.family.mechanism, given)
-        if self.family.check_in < 1.0:
-            randomizer = CheckIn(randomizer, self.family.check_in)
-        if self.family.drawn < 1.0:
-            randomizer = Subsampled(randomizer, round(self.family.drawn * self.n))
-        if self.family.rounds > 1:
-            randomizer = Repeated(randomizer, self.family.rounds)
-        return Shuffled(randomizer, self.n)
+        family = self.family
+        given = {**family.fixed, family.parameter: self.value}
+        if family.drawn < 1.0:
+            given["drawn"] = round(family.drawn * self.n)
+        return Shuffled(build(family.mechanism, **given), self.n)
 
 
 CROWDS = (100, 10_000, 1_000_000)

@@ -12,12 +12,6 @@ const FIELDS = {
   sensitivity: { label: "Sensitivity", hint: "default 2, the diameter of the unit ball" },
   scalar: { label: "Values are numbers, not vectors", check: true },
 };
-const TITLES = {
-  ldp: "any eps0-LDP randomizer", rr: "randomized response", krr: "k-ary randomized response", laplace: "Laplace noise on [0, 1]",
-  "truncated-laplace": "clamped Laplace noise", "discrete-laplace": "discrete Laplace noise", gaussian: "Gaussian noise", rappor: "RAPPOR",
-  oue: "optimised unary encoding", olh: "local hashing", hadamard: "Hadamard response", subset: "subset selection",
-  "one-bit": "one-bit mean", piecewise: "piecewise mechanism",
-};
 const DEFAULTS = { n: "100000", delta: "1e-6", epsilon: "0.05", alpha: "0.05" };
 let mechanisms = {}, data = {}, pending = new AbortController();
 
@@ -67,7 +61,7 @@ function parametersFor(mechanism, values = {}) {
   for (const name of [...needs, ...takes]) {
     const place = document.createElement("div");
     host.append(place);
-    const known = FIELDS[name], kept = name === "eps0" && old.eps0 !== undefined ? { start: old.eps0 } : {};
+    const known = FIELDS[name] ?? { label: name }, kept = name === "eps0" && old.eps0 !== undefined ? { start: old.eps0 } : {};
     field(place, name, { ...known, ...(takes.includes(name) ? { start: "" } : {}), ...kept, ...(values[name] !== undefined ? { start: values[name] } : {}) });
     if (known.check) $(name).checked = values[name] === "true";
   }
@@ -324,6 +318,6 @@ for (const place of document.querySelectorAll("[data-field]")) {
   field(place, place.dataset.field, { label, hint, log: log !== undefined, low: low === undefined ? undefined : Number(low), high: Number(high), start: DEFAULTS[place.dataset.field] });
 }
 mechanisms = await (await fetch("/api/mechanisms")).json();
-$("mechanism").replaceChildren(...Object.keys(mechanisms).map((name) => new Option(TITLES[name] ?? name, name)));
+$("mechanism").replaceChildren(...Object.entries(mechanisms).map(([name, { title }]) => new Option(title, name)));
 restore();
 update();

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from shuffledp.accounting.randomizers.catalogue import MECHANISMS
+from shuffledp.accounting.randomizers.catalogue import OFFERED
 from shuffledp.interfaces.cli import main
 from shuffledp.interfaces.web.fields import NAMES
 
@@ -44,7 +44,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "question"), CASES)
 def test_page_json_and_text_agree(server: str, name: str, question: str) -> None:
     at, quantity = QUESTIONS[question]
-    needs = {key: PARAMETERS[key] for key in MECHANISMS[name][1]}
+    needs = {key: PARAMETERS[key] for key in OFFERED[name].needs}
     given = {"mechanism": name, **needs, "n": "300", "colluders": "7", question: at}
     page = httpx.get(f"{server}/api/account", params=given, timeout=120)
     words = [word for key, value in given.items() for word in (f"--{key}", value)]

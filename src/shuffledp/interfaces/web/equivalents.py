@@ -6,25 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shuffledp.accounting.protocols.shuffled import QUESTIONS
+from shuffledp.accounting.randomizers.catalogue import OFFERED, WRAPPERS
 from shuffledp.interfaces.web.fields import CROWD, MECHANISM
-
-_CLASSES = {
-    "ldp": "LDP",
-    "rr": "BinaryRR",
-    "krr": "KRR",
-    "laplace": "Laplace",
-    "truncated-laplace": "TruncatedLaplace",
-    "discrete-laplace": "DiscreteLaplace",
-    "gaussian": "Gaussian",
-    "rappor": "rappor",
-    "oue": "optimised_unary",
-    "olh": "LocalHashing",
-    "hadamard": "HadamardResponse",
-    "subset": "SubsetSelection",
-    "one-bit": "OneBitMean",
-    "piecewise": "Piecewise",
-}
-_OUTSIDE = ("mechanism", "check_in", "drawn", "rounds")
 
 
 def command_line(command: str, given: Mapping[str, Any], asked: Mapping[str, float]) -> str:
@@ -43,18 +26,16 @@ def command_line(command: str, given: Mapping[str, Any], asked: Mapping[str, flo
 
 def snippet(given: Mapping[str, Any], asked: Mapping[str, float]) -> str:
     """Lines for Python; the last is the interval."""
-    name = _CLASSES[given.get("mechanism", "ldp")]
-    inside = [key for key in MECHANISM if key not in _OUTSIDE and key in given]
+    row = OFFERED[given.get("mechanism", "ldp")]
+    name = row.build.__name__
+    inside = [key for key in row.parameters if key in given]
     built = f"{name}({', '.join(f'{key}={_number(given[key])}' for key in inside)})"
     names = {name, "Shuffled"}
-    for key, wrapper, argument in (
-        ("check_in", "CheckIn", "rate"),
-        ("drawn", "Subsampled", "m"),
-        ("rounds", "Repeated", "rounds"),
-    ):
+    for key, wrapper in WRAPPERS.items():
         if key in given:
-            built = f"{wrapper}({built}, {argument}={_number(given[key])})"
-            names.add(wrapper)
+            name, (_, argument) = wrapper.kind.__name__, wrapper.needs
+            built = f"{name}({built}, {argument}={_number(given[key])})"
+            names.add(name)
     crowd = ", ".join(f"{key}={_number(given[key])}" for key in CROWD if key in given)
     (question, value) = next(iter(asked.items()))
     return (
