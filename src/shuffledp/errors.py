@@ -46,9 +46,10 @@ class ParameterError(ShuffleDPError, ValueError):
 class RegimeError(ShuffleDPError, ValueError):
     """A theorem does not hold, or says nothing, for these parameters."""
 
-    def __init__(self, theorem: str, condition: str, value: object) -> None:
-        self.theorem, self.condition, self.value = theorem, condition, value
-        super().__init__(f"Theorem {theorem!r} requires {condition}. Got {value}.")
+    def __init__(self, condition: str, value: object, theorem: str = "") -> None:
+        self.condition, self.value, self.theorem = condition, value, theorem
+        who = f"Theorem {theorem!r}" if theorem else "This bound"
+        super().__init__(f"{who} requires {condition}. Got {value}.")
 
 
 class UnknownTheoremError(ShuffleDPError, KeyError):

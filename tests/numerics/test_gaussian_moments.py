@@ -191,7 +191,7 @@ def test_little_noise_and_few_reports(h: float, order: float) -> None:
 def test_real_orders_to_nine_digits_where_one_report_may_decide(
     randomizer: Randomizer, n: int, order: float
 ) -> None:
-    found = gaussian_pair("", randomizer, n).forward(order)
+    found = gaussian_pair(randomizer, n).forward(order)
     assert found.upper == pytest.approx(found.lower, rel=2e-9, abs=0.0)
 
 
@@ -237,7 +237,7 @@ def test_extreme_noise_and_orders(sigma: float, n: int) -> None:
         CheckIn(Gaussian(sigma, 1.0), 0.1),
         Subsampled(Gaussian(sigma, 1.0), 1),
     ):
-        pair = gaussian_pair("shuffle-gaussian", randomizer, n)
+        pair = gaussian_pair(randomizer, n)
         top = 10_000 if n == 10**9 else 500
         table = pair.divergences(top)[2:]
         assert np.all(np.isfinite(table))
@@ -265,8 +265,8 @@ def test_more_orders_than_usersby_squaring() -> None:
 
 
 def test_rounds_add_up() -> None:
-    one = gaussian_pair("x", CheckIn(Gaussian(2.0, 1.0), 0.3), 50)
-    many = gaussian_pair("x", Repeated(CheckIn(Gaussian(2.0, 1.0), 0.3), 17), 50)
+    one = gaussian_pair(CheckIn(Gaussian(2.0, 1.0), 0.3), 50)
+    many = gaussian_pair(Repeated(CheckIn(Gaussian(2.0, 1.0), 0.3), 17), 50)
     for order in (1.5, 2.0, 9.0):
         assert many.renyi(order).upper == pytest.approx(
             17 * one.renyi(order).upper, rel=1e-13, abs=0.0

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from shuffledp import checks
+from shuffledp.accounting.bounds.composition import composition
 from shuffledp.accounting.protocols import CentralMinibatches, Rounds, Shuffled
 from shuffledp.accounting.randomizers import CheckIn, Gaussian
 from shuffledp.errors import MissingExtraError, ParameterError, RegimeError
@@ -140,10 +141,10 @@ class SimulatedShuffleEngine(PrivacyEngine):  # type: ignore[misc]
             raise ParameterError("data_loader", f"of n = {self.accountant.n} users", users)
         if not poisson_sampling and len(data_loader) != 1:
             raise RegimeError(
-                "composition",
                 "Poisson sampling (users check in), or one batch of all users: batches of a fixed"
                 " partition are neither",
                 f"{len(data_loader)} batches",
+                composition.theorem.id,
             )
         return super().make_private(
             data_loader=data_loader, poisson_sampling=poisson_sampling, **given

@@ -26,7 +26,7 @@ def _integrated(randomizer: object, n: int, epsilon: float, forward: bool) -> fl
 
     For n = 2 the last variable is integrated up to the kink, for n = 3 by Black and Scholes.
     """
-    ratio = gaussian_pair("x", randomizer, n).ratio  # type: ignore[arg-type]
+    ratio = gaussian_pair(randomizer, n).ratio  # type: ignore[arg-type]
     root, sign = math.sqrt(ratio.h), 1.0 if forward else -1.0
     strike = ratio.count * math.exp(sign * epsilon)
 
@@ -71,7 +71,7 @@ def _integrated(randomizer: object, n: int, epsilon: float, forward: bool) -> fl
 @pytest.mark.parametrize("n", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])
 def test_against_integration(randomizer: object, n: int, epsilon: float) -> None:
-    curve = pair_profile(gaussian_pair("x", randomizer, n))  # type: ignore[arg-type]
+    curve = pair_profile(gaussian_pair(randomizer, n))  # type: ignore[arg-type]
     assert curve.reverse is not None
     for profile, forward in ((curve.forward, True), (curve.reverse, False)):
         truth = _integrated(randomizer, n, epsilon, forward)
@@ -91,7 +91,7 @@ def test_against_simulation() -> None:
         total, square = total + float(value.sum()), square + float((value**2).sum())
     mean = total / samples
     error = 5.0 * math.sqrt((square / samples - mean**2) / samples)  # false alarm: 6e-7
-    found = pair_profile(gaussian_pair("x", Gaussian(1.0, 1.0), n)).forward(epsilon, 0.0)
+    found = pair_profile(gaussian_pair(Gaussian(1.0, 1.0), n)).forward(epsilon, 0.0)
     assert found.lower <= mean + error
     assert found.upper >= mean - error
     assert error < 5e-3 * mean  # what 1e7 samples can tell
@@ -126,7 +126,7 @@ def test_every_upper_bound_is_above_what_the_pair_leaks(randomizer: object) -> N
         assert composed <= values["shuffle-gaussian-rdp"]
         assert composed <= values["composition"] * 1.001
         # the CLT limit: T rounds of variance chi^2 each
-        pair = gaussian_pair("x", randomizer, 1000)
+        pair = gaussian_pair(randomizer, 1000)
         mu = math.sqrt(pair.rounds * math.expm1(pair.forward(2.0).upper / pair.rounds))
         assert composed == pytest.approx(GDPCurve(mu).epsilon(1e-6), rel=0.1, abs=0.0)
 

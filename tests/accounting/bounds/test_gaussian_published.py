@@ -22,20 +22,20 @@ N, DELTA = 60_000, 1.0 / 60_000
     ),
 )
 def test_table_1_to_all_printed_digits(rounds: int, printed: str) -> None:
-    curve = shuffle_gaussian_rdp(Repeated(Gaussian(9.48, 1.0), rounds), N)
+    curve = shuffle_gaussian_rdp.curve(Repeated(Gaussian(9.48, 1.0), rounds), N)
     assert f"{OrderTable(curve.table, 30).epsilon(DELTA):.5f}" == printed
 
 
 def test_more_orders_of_the_same_theorem() -> None:
-    epsilon, order = shuffle_gaussian_rdp(Gaussian(9.48, 1.0), N).best_epsilon(DELTA)
+    epsilon, order = shuffle_gaussian_rdp.curve(Gaussian(9.48, 1.0), N).best_epsilon(DELTA)
     assert epsilon == pytest.approx(0.001406, abs=1e-6)
     assert order > 1000
 
 
 def test_the_papers_check_in_setting() -> None:
     randomizer = Repeated(CheckIn(Gaussian(5.0, 1.0), 0.1), 5540)
-    assert theorem_3(randomizer, N).epsilon(DELTA) == pytest.approx(9.617, abs=1e-3)
-    assert shuffle_gaussian_rdp(randomizer, N).best_epsilon(DELTA) == (
+    assert theorem_3.curve(randomizer, N).epsilon(DELTA) == pytest.approx(9.617, abs=1e-3)
+    assert shuffle_gaussian_rdp.curve(randomizer, N).best_epsilon(DELTA) == (
         pytest.approx(0.06079, abs=1e-5),
         177,
     )
@@ -55,8 +55,8 @@ def test_clones_row_uses_twice_the_sensitivity() -> None:
 @pytest.mark.parametrize("order", [2, 3, 8, 20])
 def test_theorem_2_is_above_the_exact_value(order: int) -> None:
     randomizer = Subsampled(Gaussian(2.0, 1.0), 100)
-    exact = gaussian_pair("x", randomizer, 1000).renyi(order).upper
-    assert theorem_2(randomizer, 1000).renyi(order) > exact
+    exact = gaussian_pair(randomizer, 1000).renyi(order).upper
+    assert theorem_2.curve(randomizer, 1000).renyi(order) > exact
 
 
 def test_equation_17_is_refuted() -> None:
@@ -71,9 +71,9 @@ def test_equation_17_is_refuted() -> None:
 
 def test_theorem_3_fails_where_few_check_in() -> None:
     randomizer = CheckIn(Gaussian(1.0, 1.0), 0.1)
-    claimed = theorem_3(randomizer, 2).renyi(8)
+    claimed = theorem_3.curve(randomizer, 2).renyi(8)
     assert claimed == pytest.approx(1.571, abs=1e-3)
-    assert gaussian_pair("x", randomizer, 2).renyi(8).lower == pytest.approx(2.979, abs=1e-3)
+    assert gaussian_pair(randomizer, 2).renyi(8).lower == pytest.approx(2.979, abs=1e-3)
 
 
 def test_silent_where_they_do_not_apply() -> None:

@@ -16,7 +16,14 @@ from shuffledp.accounting.bounds import (
     subsampled,
 )
 from shuffledp.accounting.bounds.mixtures import THEOREMS as _MIXTURES
-from shuffledp.accounting.bounds.theorem import Bound, Refutation, Theorem, all_bounds, get_bound
+from shuffledp.accounting.bounds.theorem import (
+    Bound,
+    Refutation,
+    Theorem,
+    all_bounds,
+    bound,
+    get_bound,
+)
 from shuffledp.errors import UnknownTheoremError
 
 
@@ -41,6 +48,7 @@ __all__ = [
     "all_theorems",
     "approximate",
     "blanket",
+    "bound",
     "clones",
     "composition",
     "datasets",

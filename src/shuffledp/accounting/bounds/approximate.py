@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from shuffledp.accounting.bounds.clones import Weight, pair_curve, standard_weight, stronger_weight
+from shuffledp.accounting.bounds.scopes import approximate_ldp
 from shuffledp.accounting.bounds.theorem import Theorem, bound
 from shuffledp.accounting.curves import NEVER, Curve, ProfileCurve
 from shuffledp.accounting.randomizers import LDP
@@ -21,14 +22,12 @@ from shuffledp.numerics.search import invert_decreasing, peak
 
 
 def _with_failure(
-    theorem: str, randomizer: LDP, n: int, weight: Weight, log_failure: Callable[[float], float]
+    randomizer: LDP, n: int, weight: Weight, log_failure: Callable[[float], float]
 ) -> Curve:
     """delta(eps) of the pure pair plus delta0 (1 + e) failure(E), never rising; delta0 from eps0 on.
 
     ``log_failure`` is ln of e failure(E) as a function of epsilon: either factor alone may overflow.
     """
-    if not randomizer.delta0:
-        raise RegimeError(theorem, "an approximate randomizer (delta0 > 0)", "delta0 = 0")
     pure = pair_curve(LDP(randomizer.eps0), n, weight)
     log_delta0 = math.log(randomizer.delta0) + 1e-12
 
@@ -58,9 +57,7 @@ def _with_failure(
             return plus(value, epsilon)
         return total(min(epsilon, lowest()), width)
 
-    return FloorCurve(
-        profile, NEVER, guess=pure.guess, lowest=lowest, randomizer=randomizer, theorem=theorem
-    )
+    return FloorCurve(profile, NEVER, guess=pure.guess, lowest=lowest, randomizer=randomizer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +66,6 @@ class FloorCurve(ProfileCurve):
 
     lowest: Callable[[], float]
     randomizer: LDP
-    theorem: str
 
     def enclose_epsilon(
         self, delta: float, width: float = SEARCH, one_sided: bool = False
@@ -86,7 +82,7 @@ class FloorCurve(ProfileCurve):
                 upper_only=one_sided,
             )
         if delta < delta0:
-            raise RegimeError(self.theorem, f"delta >= delta0 = {delta0:g}", f"delta = {delta:g}")
+            raise RegimeError(f"delta >= delta0 = {delta0:g}", f"delta = {delta:g}")
         return Enclosure(eps0, eps0)
 
     def renyi(self, order: float) -> float:
@@ -110,7 +106,9 @@ class FloorCurve(ProfileCurve):
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/approximate.md",
-    )
+    ),
+    approximate_ldp,
+    turn=1,
 )
 def stronger_approximate(randomizer: LDP, n: int) -> Curve:
     """The stronger pair for approximate randomizers."""
@@ -121,7 +119,7 @@ def stronger_approximate(randomizer: LDP, n: int) -> Curve:
     def log_failure(epsilon: float) -> float:
         return (epsilon - randomizer.eps0) + users
 
-    return _with_failure("stronger-clones-approximate", randomizer, n, stronger_weight, log_failure)
+    return _with_failure(randomizer, n, stronger_weight, log_failure)
 
 
 @bound(
@@ -133,12 +131,13 @@ def stronger_approximate(randomizer: LDP, n: int) -> Curve:
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/approximate.md",
-    )
+    ),
+    approximate_ldp,
+    turn=2,
 )
 def feldman_approximate(randomizer: LDP, n: int) -> Curve:
     """The published extra term; our proof gives a smaller one."""
     return _with_failure(
-        "feldman-2021-approximate",
         randomizer,
         n,
         standard_weight,

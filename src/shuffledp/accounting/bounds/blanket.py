@@ -12,7 +12,8 @@ from functools import lru_cache, partial
 import numpy as np
 
 from shuffledp.accounting.bounds.identity import delta_lower, delta_upper
-from shuffledp.accounting.bounds.theorem import Refutation, Subject, Theorem, bound
+from shuffledp.accounting.bounds.scopes import known_law
+from shuffledp.accounting.bounds.theorem import Refutation, Theorem, bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.accounting.randomizers import Randomizer, Scene
@@ -120,6 +121,9 @@ class WorstDataset(Curve):
     def __init__(self, curves: list[ProfileCurve]) -> None:
         self.curves = curves
 
+    def pairs(self) -> list[ProfileCurve]:
+        return self.curves
+
     def delta(self, epsilon: float) -> float:
         return max(curve.delta(epsilon) for curve in self.curves)
 
@@ -166,7 +170,8 @@ class WorstDataset(Curve):
         direction=Direction.UPPER,
         proof="proofs/blanket.md",
     ),
-    about=Subject.LAW,
+    known_law,
+    turn=1,
 )
 def blanket(randomizer: Randomizer, n: int) -> Curve:
     """Blanket bound; randomizers without a proven worst pair of inputs refuse."""
@@ -183,7 +188,8 @@ def blanket(randomizer: Randomizer, n: int) -> Curve:
         direction=Direction.LOWER,
         proof="proofs/identity.md",
     ),
-    about=Subject.LAW,
+    known_law,
+    turn=2,
 )
 def dataset(randomizer: Randomizer, n: int) -> Curve:
     """Best of the randomizer's usual data sets."""
@@ -191,12 +197,12 @@ def dataset(randomizer: Randomizer, n: int) -> Curve:
     return WorstDataset([dataset_curve(scene, n, PureEnd(randomizer.eps0)) for scene in scenes])
 
 
-def _ratios(theorem: str, randomizer: Randomizer) -> tuple[float, float]:
+def _ratios(randomizer: Randomizer) -> tuple[float, float]:
     """eps0 and the total variation of the worst pair."""
     scenes = randomizer.blankets()
     if not randomizer.eps0 <= _MOST_BUDGET or len(scenes) != 1 or scenes[0].outcomes.unseen:
         condition = f"a pure randomizer of eps0 <= {_MOST_BUDGET:g} with one worst pair"
-        raise RegimeError(theorem, condition, str(randomizer))
+        raise RegimeError(condition, str(randomizer))
     outcomes = scenes[0].outcomes
     return randomizer.eps0, float(0.5 * np.abs(outcomes.first - outcomes.second).sum())
 
@@ -221,11 +227,12 @@ def _law_curve(eps0: float, n: int, law: LawAt) -> ProfileCurve:
         direction=Direction.UPPER,
         proof="proofs/blanket.md",
     ),
-    about=Subject.LAW,
+    known_law,
+    asked_of=False,
 )
 def variation_ratio(randomizer: Randomizer, n: int) -> Curve:
     """The safe form: the victim's uninformative part is kept."""
-    eps0, distance = _ratios("variation-ratio", randomizer)
+    eps0, distance = _ratios(randomizer)
     p = q = math.exp(eps0)
     alpha = min(up(distance, FORMULA) / math.expm1(eps0), 1.0 / (p + 1.0))
     hidden = 1.0 - alpha * (p + 1.0)
@@ -261,11 +268,11 @@ def variation_ratio(randomizer: Randomizer, n: int) -> Curve:
         ),
         note="unsound where the victim has an uninformative part (k-RR with k >= 4)",
     ),
-    about=Subject.LAW,
+    known_law,
 )
 def variation_ratio_2024(randomizer: Randomizer, n: int) -> Curve:
     """The published pair, which hides the victim's uninformative part among all silent reports."""
-    eps0, distance = _ratios("variation-ratio-2024", randomizer)
+    eps0, distance = _ratios(randomizer)
     p = q = math.exp(eps0)
     alpha = min(distance / math.expm1(eps0), 1.0 / (p + 1.0))
     r = alpha * p / q

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache, partial
 
+from shuffledp.accounting.bounds.scopes import pure_ldp
 from shuffledp.accounting.bounds.theorem import Refutation, Theorem, bound
 from shuffledp.accounting.curves import Curve, GDPCurve, ProfileCurve, PureEnd
 from shuffledp.accounting.curves.gdp import gaussian_start
@@ -111,14 +112,6 @@ def pair_renyi(eps0: float, n: int, weight: Weight, order: float) -> Enclosure:
     return TwoSidedRenyi(n, p, q, 1.0, math.tanh(0.5 * eps0), gap, eps0).divergence(order)
 
 
-def need_pure(theorem: str, randomizer: LDP) -> None:
-    """Refuse approximate randomizers where a theorem is about pure ones."""
-    if randomizer.delta0:
-        raise RegimeError(
-            theorem, "a pure randomizer (delta0 = 0)", f"delta0 = {randomizer.delta0:g}"
-        )
-
-
 @bound(
     Theorem(
         id="stronger-clones",
@@ -128,11 +121,12 @@ def need_pure(theorem: str, randomizer: LDP) -> None:
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/stronger_clones.md",
-    )
+    ),
+    pure_ldp,
+    turn=2,
 )
 def stronger_clones(randomizer: LDP, n: int) -> ProfileCurve:
     """The pair that bounds every eps0-LDP randomizer."""
-    need_pure("stronger-clones", randomizer)
     return pair_curve(randomizer, n, stronger_weight)
 
 
@@ -145,11 +139,12 @@ def stronger_clones(randomizer: LDP, n: int) -> ProfileCurve:
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/clones.md",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def feldman_2021(randomizer: LDP, n: int) -> ProfileCurve:
     """The first clone pair, computed exactly."""
-    need_pure("feldman-2021", randomizer)
     return pair_curve(randomizer, n, standard_weight)
 
 
@@ -163,11 +158,12 @@ def feldman_2021(randomizer: LDP, n: int) -> ProfileCurve:
         direction=Direction.UPPER,
         proof="proofs/clones.md",
         note="their printed formulas carry slips; computed from the pair itself",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def chen_exact(randomizer: LDP, n: int) -> ProfileCurve:
     """Exact Rényi curve of the clone pair with weight 1/E."""
-    need_pure("chen-2024-exact", randomizer)
     return pair_curve(randomizer, n, standard_weight)
 
 
@@ -180,11 +176,12 @@ def chen_exact(randomizer: LDP, n: int) -> ProfileCurve:
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/stronger_clones.md",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def chen_exact_stronger(randomizer: LDP, n: int) -> ProfileCurve:
     """Exact Rényi curve of the clone pair with weight 2/(E+1)."""
-    need_pure("chen-2024-exact-stronger", randomizer)
     return pair_curve(randomizer, n, stronger_weight)
 
 
@@ -198,11 +195,12 @@ def chen_exact_stronger(randomizer: LDP, n: int) -> ProfileCurve:
         direction=Direction.UPPER,
         proof="proofs/published.md",
         note="always dominated by the exact pair it relaxes",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def wang_2023(randomizer: LDP, n: int) -> Curve:
     """Joint-concavity relaxation of the stronger pair."""
-    need_pure("wang-2023", randomizer)
     eps0 = randomizer.eps0
     if eps0 > _NO_CLONES:
         return response_curve(eps0)
@@ -239,11 +237,11 @@ def wang_2023(randomizer: LDP, n: int) -> Curve:
         ),
         note="for fixed eps0 only, and no finite n is guaranteed: at the one on record a data set leaks"
         " more. Corollary 2 is its Rényi form 2 e^eps0 order / (n-1)",
-    )
+    ),
+    pure_ldp,
 )
 def chen_gdp(randomizer: LDP, n: int) -> GDPCurve:
     """The asymptotic mu."""
-    need_pure("chen-2024-gdp", randomizer)
     if n < 2:
-        raise RegimeError("chen-2024-gdp", "n >= 2", n)
+        raise RegimeError("n >= 2", n)
     return GDPCurve(2.0 * math.exp(0.5 * min(randomizer.eps0, 1400.0)) / math.sqrt(n - 1.0))

@@ -15,17 +15,11 @@ from itertools import compress
 
 import numpy as np
 
-from shuffledp.accounting.bounds.blanket import WorstDataset
-from shuffledp.accounting.bounds.candidates import candidates
-from shuffledp.accounting.bounds.shuffle_gaussian import is_gaussian
-from shuffledp.accounting.bounds.theorem import (
-    Bound,
-    Refutation,
-    Subject,
-    Theorem,
-    bound,
-    get_bound,
-)
+from shuffledp.accounting.bounds.clones import chen_gdp
+from shuffledp.accounting.bounds.published import local
+from shuffledp.accounting.bounds.scopes import is_gaussian, several_rounds
+from shuffledp.accounting.bounds.theorem import Refutation, Theorem, bound
+from shuffledp.accounting.bounds.tightest import Tightest, candidates
 from shuffledp.accounting.curves import (
     NEVER,
     Curve,
@@ -35,8 +29,9 @@ from shuffledp.accounting.curves import (
     RenyiCurve,
     SearchLimit,
 )
+from shuffledp.accounting.curves.ends import Ends
 from shuffledp.accounting.curves.gdp import gaussian_start
-from shuffledp.accounting.curves.losses import Ends, Samples, stated_losses
+from shuffledp.accounting.curves.losses import Samples, stated_losses
 from shuffledp.accounting.randomizers import LDP, Randomizer, Repeated
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Status
@@ -173,10 +168,7 @@ class StrongComposition(Curve):
         each = share * delta / self.total
         if each == 0.0:  # too small a number to share
             return math.inf
-        stated = [
-            r if isinstance(r, StatedRound) else StatedRound(_epsilon(r, each), each, r.count)
-            for r in self.rounds
-        ]
+        stated = [r if isinstance(r, StatedRound) else _stated(r, each) for r in self.rounds]
         losses = [(stated_losses(r.epsilon, r.delta), r.count) for r in stated]
         if revealing(losses) >= delta:
             return math.inf
@@ -191,10 +183,8 @@ def composed_gdp(rounds: Sequence[AnyRound]) -> GDPCurve:
     total = 0.0
     for r in rounds:
         if isinstance(r, StatedRound):
-            raise RegimeError("composition-gdp", "shuffled rounds only", str(r))
-        curve = get_bound("chen-2024-gdp").curve(r.randomizer, r.n)
-        assert isinstance(curve, GDPCurve)
-        total += r.count * curve.mu**2
+            raise RegimeError("shuffled rounds only", str(r))
+        total += r.count * chen_gdp.curve(r.randomizer, r.n).mu ** 2
     return GDPCurve(math.sqrt(total))
 
 
@@ -277,42 +267,13 @@ def _guess(losses: list[tuple[Losses, int]]) -> Guess:
     return partial(gaussian_start, _deviation(losses))
 
 
-def _curves(found: list[Bound], r: Round) -> list[Curve]:
-    """The curves of those theorems that speak of this round."""
-    curves, reason = [], None
-    for candidate in found:
-        try:
-            curves.append(candidate.curve(r.randomizer, r.n))
-        except (RegimeError, ConversionError) as error:
-            reason = error
-    if not curves:
-        assert reason is not None
-        raise reason
-    return curves
+def _stated(r: Round, delta: float) -> StatedRound:
+    return StatedRound(_guaranteed(r.randomizer, r.n).epsilon(delta), delta, r.count)
 
 
 @lru_cache(maxsize=256)
-def _guarantees(r: Round) -> list[Curve]:
-    return _curves(candidates(r.randomizer)[0], r)
-
-
-def _best(r: AnyRound, answer: Callable[[Curve], float]) -> float:
-    """The least of what the proven curves answer."""
-    assert isinstance(r, Round)
-    values, reason = [], None
-    for curve in _guarantees(r):
-        try:
-            values.append(answer(curve))
-        except (RegimeError, ConversionError) as error:
-            reason = error
-    if not values:
-        assert reason is not None
-        raise reason
-    return min(values)
-
-
-def _epsilon(r: AnyRound, delta: float) -> float:
-    return _best(_one(r), lambda curve: curve.epsilon(delta))
+def _guaranteed(randomizer: Randomizer, n: int) -> Tightest:
+    return Tightest.about(candidates(randomizer)[0], randomizer, n)
 
 
 @lru_cache(maxsize=4096)
@@ -322,25 +283,13 @@ def _renyi(r: AnyRound, order: float) -> float:
             raise ConversionError("A Rényi divergence needs rounds with delta = 0.")
         if r.epsilon == 0.0:
             return 0.0
-        return get_bound("local").curve(LDP(r.epsilon), 1).renyi(order)
-    return _best(r, lambda curve: curve.renyi(order))
+        return local.curve(LDP(r.epsilon), 1).renyi(order)
+    return _guaranteed(r.randomizer, r.n).renyi(order)
 
 
 def _upper_deltas(curve: Curve, epsilons: list[float]) -> Array:
-    if isinstance(curve, ProfileCurve):
-        forward, reverse = curve.sampled(epsilons)
-        return np.maximum(forward[1], reverse[1])
-    return np.array([curve.delta(epsilon) for epsilon in epsilons])
-
-
-def _useful(r: Round) -> list[Curve]:
-    """The proven curves that are lowest somewhere: at 0, 2 or 5 deviations of a loss."""
-    curves = [curve for curve in _guarantees(r) if type(curve).delta is not Curve.delta]
-    if len(curves) < 2:
-        return curves
-    start = min(float(_upper_deltas(curve, [0.0])[0]) for curve in curves)
-    answers = [_upper_deltas(curve, [0.0, 5.0 * start, 12.5 * start]) for curve in curves]
-    return [curves[i] for i in sorted(set(np.argmin(answers, axis=0).tolist()))]
+    forward, reverse = curve.sampled(epsilons)
+    return np.maximum(forward[1], reverse[1])
 
 
 @lru_cache(maxsize=256)
@@ -348,11 +297,12 @@ def _upper_losses(r: AnyRound) -> Losses:
     """The worst pair's losses, both directions at once."""
     if isinstance(r, StatedRound):
         return stated_losses(r.epsilon, r.delta)
-
-    curves = _useful(r)
+    proven = _guaranteed(r.randomizer, r.n)
+    useful = proven.useful()
 
     def profiles(epsilons: list[float]) -> tuple[Ends, Ends]:
-        upper = np.min([_upper_deltas(curve, epsilons) for curve in curves], axis=0)
+        found = proven.answers(lambda _, curve: _upper_deltas(curve, epsilons), useful)
+        upper = np.min(list(found), axis=0)
         ends = np.zeros(len(epsilons)), np.minimum(upper, 1.0)
         return ends, ends
 
@@ -363,13 +313,8 @@ def _upper_losses(r: AnyRound) -> Losses:
 @lru_cache(maxsize=256)
 def _witnesses(r: Round) -> list[ProfileCurve]:
     leaked = candidates(r.randomizer)[1]
-    curves: list[ProfileCurve] = []
-    for curve in _curves(leaked[:1] if is_gaussian(r.randomizer) else leaked, r):
-        if isinstance(curve, WorstDataset):
-            curves += curve.curves
-        elif isinstance(curve, ProfileCurve):
-            curves.append(curve)
-    return curves
+    found = Tightest.about(leaked[:1] if is_gaussian(r.randomizer) else leaked, r.randomizer, r.n)
+    return [pair for pairs in found.answers(lambda _, curve: curve.pairs()) for pair in pairs]
 
 
 @lru_cache(maxsize=256)
@@ -398,9 +343,7 @@ def _leaked_renyi(r: AnyRound, order: float) -> float:
     return max(curve.renyi(order) for curve in _witnesses(r))
 
 
-def _rounds(theorem: str, randomizer: Randomizer, n: int) -> list[AnyRound]:
-    if not isinstance(randomizer, Repeated):
-        raise RegimeError(theorem, "several rounds", str(randomizer))
+def _rounds(randomizer: Repeated, n: int) -> list[AnyRound]:
     return [Round(randomizer.randomizer, n, randomizer.rounds)]
 
 
@@ -414,11 +357,12 @@ def _rounds(theorem: str, randomizer: Randomizer, n: int) -> list[AnyRound]:
         direction=Direction.UPPER,
         proof="proofs/composition.md",
     ),
-    about=Subject.LAW,
+    several_rounds,
+    turn=4,
 )
-def composition(randomizer: Randomizer, n: int) -> Curve:
+def composition(randomizer: Repeated, n: int) -> Curve:
     """All rounds at once."""
-    return composed_upper(_rounds("composition", randomizer, n))
+    return composed_upper(_rounds(randomizer, n))
 
 
 @bound(
@@ -431,11 +375,12 @@ def composition(randomizer: Randomizer, n: int) -> Curve:
         direction=Direction.LOWER,
         proof="proofs/composition.md",
     ),
-    about=Subject.LAW,
+    several_rounds,
+    turn=1,
 )
-def composition_dataset(randomizer: Randomizer, n: int) -> Curve:
+def composition_dataset(randomizer: Repeated, n: int) -> Curve:
     """The same data set in every round."""
-    return composed_lower(_rounds("composition-dataset", randomizer, n))
+    return composed_lower(_rounds(randomizer, n))
 
 
 @bound(
@@ -448,11 +393,12 @@ def composition_dataset(randomizer: Randomizer, n: int) -> Curve:
         direction=Direction.UPPER,
         proof="proofs/composition.md",
     ),
-    about=Subject.LAW,
+    several_rounds,
+    asked_of=False,
 )
-def composition_rdp(randomizer: Randomizer, n: int) -> Curve:
+def composition_rdp(randomizer: Repeated, n: int) -> Curve:
     """What most accountants do."""
-    return composed_renyi(_rounds("composition-rdp", randomizer, n))
+    return composed_renyi(_rounds(randomizer, n))
 
 
 @bound(
@@ -465,11 +411,12 @@ def composition_rdp(randomizer: Randomizer, n: int) -> Curve:
         direction=Direction.UPPER,
         proof="proofs/composition.md",
     ),
-    about=Subject.LAW,
+    several_rounds,
+    asked_of=False,
 )
-def composition_strong(randomizer: Randomizer, n: int) -> Curve:
+def composition_strong(randomizer: Repeated, n: int) -> Curve:
     """Strong composition, the baseline."""
-    return StrongComposition(_rounds("composition-strong", randomizer, n))
+    return StrongComposition(_rounds(randomizer, n))
 
 
 @bound(
@@ -490,8 +437,8 @@ def composition_strong(randomizer: Randomizer, n: int) -> Curve:
         ),
         note="composes chen-2024-gdp: no finite n is guaranteed, and at the one on record a data set leaks more",
     ),
-    about=Subject.LAW,
+    several_rounds,
 )
-def composition_gdp(randomizer: Randomizer, n: int) -> Curve:
+def composition_gdp(randomizer: Repeated, n: int) -> Curve:
     """The papers' proposition over rounds."""
-    return composed_gdp(_rounds("composition-gdp", randomizer, n))
+    return composed_gdp(_rounds(randomizer, n))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shuffledp.accounting.bounds.clones import gaussian_guess
+from shuffledp.accounting.bounds.scopes import whole_class
 from shuffledp.accounting.bounds.theorem import Theorem, bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.accounting.randomizers import LDP
@@ -35,7 +36,9 @@ _LARGEST = 600.0
         status=Status.FIXED_PAIR,
         direction=Direction.LOWER,
         proof="proofs/identity.md",
-    )
+    ),
+    whole_class,
+    turn=1,
 )
 def dataset_2rr(randomizer: LDP, n: int) -> Curve:
     """Both directions of the binary data set."""
@@ -77,7 +80,9 @@ def dataset_2rr(randomizer: LDP, n: int) -> Curve:
         status=Status.FIXED_PAIR,
         direction=Direction.LOWER,
         proof="proofs/identity.md",
-    )
+    ),
+    whole_class,
+    turn=2,
 )
 def dataset_3rr(randomizer: LDP, n: int) -> Curve:
     """The ternary data set; both directions are alike by symmetry."""
@@ -142,7 +147,9 @@ class LowerRenyiCurve(Curve):
         direction=Direction.LOWER,
         proof="proofs/published.md",
         note="the data set of dataset-2rr, without the higher moments",
-    )
+    ),
+    whole_class,
+    asked_of=False,
 )
 def girgis_lower(randomizer: LDP, n: int) -> Curve:
     """Second moment of the binary data set."""

@@ -15,8 +15,9 @@ import numpy as np
 
 from shuffledp.accounting.bounds.approximate import stronger_approximate
 from shuffledp.accounting.bounds.clones import gaussian_guess, stronger_weight
+from shuffledp.accounting.bounds.scopes import gaussian, one_round
 from shuffledp.accounting.bounds.shuffle_gaussian import GaussianPair, gaussian_pair
-from shuffledp.accounting.bounds.theorem import Subject, Theorem, bound
+from shuffledp.accounting.bounds.theorem import Theorem, bound
 from shuffledp.accounting.curves import NEVER, Curve, GDPCurve, ProfileCurve
 from shuffledp.accounting.curves.convert import Profile
 from shuffledp.accounting.curves.gdp import gaussian_delta, gaussian_start
@@ -62,7 +63,7 @@ class RevealedRounds(Curve):
 
     def epsilon(self, delta: float) -> float:
         if delta <= 2e-24:
-            raise RegimeError("gaussian-unshuffled", "delta > 2e-24", delta)
+            raise RegimeError("delta > 2e-24", delta)
         if self.delta(0.0) <= delta:
             return 0.0
 
@@ -92,16 +93,17 @@ class RevealedRounds(Curve):
         proof="proofs/shuffle_gaussian.md",
         note="as if there were no shuffler",
     ),
-    about=Subject.LAW,
+    gaussian,
+    turn=2,
 )
 def gaussian_unshuffled(randomizer: Randomizer, n: int) -> Curve:
     """No use is made of the shuffler."""
-    pair = gaussian_pair("gaussian-unshuffled", randomizer, n)
+    pair = gaussian_pair(randomizer, n)
     mu = math.sqrt(pair.h)
     if pair.participation == 1.0:
         return GDPCurve(up(mu * math.sqrt(pair.rounds), roundings(8)))
     if pair.rounds > _MOST_ROUNDS:
-        raise RegimeError("gaussian-unshuffled", f"at most {_MOST_ROUNDS} rounds", pair.rounds)
+        raise RegimeError(f"at most {_MOST_ROUNDS} rounds", pair.rounds)
     return RevealedRounds(mu, pair.rounds, pair.participation)
 
 
@@ -118,9 +120,7 @@ def _approximate_profile(pair: GaussianPair) -> Profile:
             return lambda epsilon, width: Enclosure(1.0, 1.0)
         if pair.check_in < 1.0:
             return _checked_in(local, delta0, pair.n, pair.check_in)
-        curve = stronger_approximate(LDP(local, delta0), pair.reports)
-        assert isinstance(curve, ProfileCurve)
-        return curve.enclose
+        return stronger_approximate.curve(LDP(local, delta0), pair.reports).enclose
 
     def profile(epsilon: float, width: float) -> Enclosure:
         @cache
@@ -188,11 +188,13 @@ def _checked_in(eps0: float, delta0: float, n: int, q: float) -> Profile:
         direction=Direction.UPPER,
         proof="proofs/shuffle_gaussian.md",
     ),
-    about=Subject.LAW,
+    gaussian,
+    asked_of=one_round,
+    turn=3,
 )
 def gaussian_approximate(randomizer: Randomizer, n: int) -> Curve:
     """Every data set, any dimension."""
-    pair = gaussian_pair("gaussian-approximate", randomizer, n)
+    pair = gaussian_pair(randomizer, n)
     if pair.rounds > 1 or pair.drawn is not None:
-        raise RegimeError("gaussian-approximate", "one round, nobody drawn", str(randomizer))
+        raise RegimeError("one round, nobody drawn", str(randomizer))
     return ProfileCurve(_approximate_profile(pair), NEVER, guess=_approximate_guess(pair))

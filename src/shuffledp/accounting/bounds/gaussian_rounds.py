@@ -15,8 +15,9 @@ from typing import ClassVar
 import numpy as np
 
 from shuffledp.accounting.bounds.identity import delta_upper
+from shuffledp.accounting.bounds.scopes import gaussian
 from shuffledp.accounting.bounds.shuffle_gaussian import GaussianPair, gaussian_pair
-from shuffledp.accounting.bounds.theorem import Subject, Theorem, bound
+from shuffledp.accounting.bounds.theorem import Theorem, bound
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.curves.tradeoff import TradeoffFunction, compose
 from shuffledp.accounting.randomizers import Randomizer
@@ -70,7 +71,7 @@ class ComposedPair(Curve):
     def epsilon(self, delta: float) -> float:
         value = max(f.epsilon(delta) for f in self._both())
         if not math.isfinite(value):
-            raise RegimeError("shuffle-gaussian-composed", "delta above the discretisation", delta)
+            raise RegimeError("delta above the discretisation", delta)
         return value
 
     def tradeoff(self, alpha: float) -> float:
@@ -88,11 +89,11 @@ class ComposedPair(Curve):
         proof="proofs/shuffle_gaussian.md",
         note="for the pair of shuffle-gaussian only: no bound for other data sets",
     ),
-    about=Subject.LAW,
+    gaussian,
 )
 def shuffle_gaussian_composed(randomizer: Randomizer, n: int) -> Curve:
     """What the pair leaks over all rounds, from above and nearly exact."""
-    pair = gaussian_pair("shuffle-gaussian-composed", randomizer, n)
+    pair = gaussian_pair(randomizer, n)
     if not 1 < pair.rounds <= _MOST_ROUNDS:
-        raise RegimeError("shuffle-gaussian-composed", f"2 to {_MOST_ROUNDS} rounds", pair.rounds)
+        raise RegimeError(f"2 to {_MOST_ROUNDS} rounds", pair.rounds)
     return ComposedPair(pair)

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.bounds.published import _hoeffding
-from shuffledp.accounting.bounds.theorem import Refutation, Subject, Theorem, bound
+from shuffledp.accounting.bounds.scopes import known_law, ldp, pure_ldp
+from shuffledp.accounting.bounds.theorem import Refutation, Theorem, bound
 from shuffledp.accounting.curves import Curve, GDPCurve, ProfileCurve, PureEnd
 from shuffledp.accounting.randomizers import LDP, Laplace, Randomizer
 from shuffledp.errors import RegimeError
@@ -210,7 +211,7 @@ def gdp_ccc(
     terms = (1.0 - delta0) / (1.0 + np.exp(np.minimum(eps, 700.0)))
     total = float(terms @ counts) - float(terms.max())
     if total <= 0.0:
-        raise RegimeError("ccc-personal", "at least two users", f"n = {int(counts.sum())}")
+        raise RegimeError("at least two users", f"n = {int(counts.sum())}")
     return GDPCurve(math.sqrt((1.0 if program else 2.0) / total))
 
 
@@ -259,12 +260,12 @@ def clones_curve(delta: Callable[[float], float], end: PureEnd) -> ProfileCurve:
         ),
         note="an overlap probability is not a mixture weight; also refuted for eps_1 = 1, others 0.05, n = 1000",
     ),
-    about=Subject.LAW,
+    known_law,
 )
 def hps(randomizer: Randomizer, n: int) -> Curve:
     """Equal budgets."""
     if not isinstance(randomizer, Laplace):
-        raise RegimeError("hps-2024", "Laplace noise", str(randomizer))
+        raise RegimeError("Laplace noise", str(randomizer))
     clones = laplace_hps(np.array([randomizer.eps0]), np.array([n]))
     return clones_curve(clones.delta, PureEnd(randomizer.eps0))
 
@@ -287,7 +288,8 @@ def hps(randomizer: Randomizer, n: int) -> Curve:
         note="no limit either: with delta_i > 0 it falls to 0 as n grows, while a randomizer that reveals"
         " its value with probability delta_i leaks that for every n; the HPS authors' program counts"
         " every user twice",
-    )
+    ),
+    ldp,
 )
 def ccc(randomizer: LDP, n: int) -> Curve:
     """Equal budgets."""
@@ -303,13 +305,12 @@ def ccc(randomizer: LDP, n: int) -> Curve:
         status=Status.HEURISTIC,
         direction=Direction.UPPER,
         note="written for clipped Laplace noise; used as a bound for any mechanism by its comparisons",
-    )
+    ),
+    pure_ldp,
 )
 def lzx(randomizer: LDP, n: int) -> Curve:
     """Equal budgets."""
     if not randomizer.eps0 <= _LARGEST:
-        raise RegimeError("lzx-2023", f"eps0 <= {_LARGEST:g}", f"eps0 = {randomizer.eps0:g}")
-    if randomizer.delta0:
-        raise RegimeError("lzx-2023", "a pure randomizer", f"delta0 = {randomizer.delta0:g}")
+        raise RegimeError(f"eps0 <= {_LARGEST:g}", f"eps0 = {randomizer.eps0:g}")
     clones = lzx_clones(np.array([randomizer.eps0]), np.array([n]))
     return clones_curve(clones.pair_delta, PureEnd(randomizer.eps0))

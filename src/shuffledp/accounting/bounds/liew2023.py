@@ -11,8 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from shuffledp.accounting.bounds.scopes import gaussian
 from shuffledp.accounting.bounds.shuffle_gaussian import GaussianPair, _forward, gaussian_pair
-from shuffledp.accounting.bounds.theorem import Refutation, Subject, Theorem, bound
+from shuffledp.accounting.bounds.theorem import Refutation, Theorem, bound
 from shuffledp.accounting.curves import ClosedFormCurve, OrderTable
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.errors import RegimeError
@@ -61,11 +62,12 @@ def _divergences(logs: Array, rounds: int) -> Array:
         proof="proofs/shuffle_gaussian.md",
         note="as if there were no shuffler",
     ),
-    about=Subject.LAW,
+    gaussian,
+    asked_of=False,
 )
 def corollary_1(randomizer: Randomizer, n: int) -> OrderTable:
     """The unshuffled Gaussian mechanism."""
-    pair = gaussian_pair("liew-2023-corollary-1", randomizer, n)
+    pair = gaussian_pair(randomizer, n)
     slope = 0.5 * pair.h * pair.rounds
     return OrderTable(
         lambda top: slope * np.arange(top + 1.0), 1 << 16, exact=lambda order: slope * order
@@ -83,13 +85,13 @@ def corollary_1(randomizer: Randomizer, n: int) -> OrderTable:
         proof="proofs/shuffle_gaussian.md",
         note="for the pair of shuffle-gaussian only; the exact value is shuffle-gaussian",
     ),
-    about=Subject.LAW,
+    gaussian,
 )
 def theorem_2(randomizer: Randomizer, n: int) -> OrderTable:
     """The general subsampling lemma."""
-    pair = gaussian_pair("liew-2023-theorem-2", randomizer, n)
+    pair = gaussian_pair(randomizer, n)
     if pair.drawn is None:
-        raise RegimeError("liew-2023-theorem-2", "m of n users drawn", str(randomizer))
+        raise RegimeError("m of n users drawn", str(randomizer))
     drawn = pair.drawn
 
     def table(top: int) -> Array:
@@ -99,10 +101,10 @@ def theorem_2(randomizer: Randomizer, n: int) -> OrderTable:
     return OrderTable(table, MOST_PUBLISHED)
 
 
-def _need_check_in(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair:
-    pair = gaussian_pair(theorem, randomizer, n)
+def _need_check_in(randomizer: Randomizer, n: int) -> GaussianPair:
+    pair = gaussian_pair(randomizer, n)
     if pair.drawn is not None or pair.check_in == 1.0:
-        raise RegimeError(theorem, "users who check in with probability < 1", str(randomizer))
+        raise RegimeError("users who check in with probability < 1", str(randomizer))
     return pair
 
 
@@ -131,13 +133,13 @@ def _need_check_in(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair
         note="leaves out k = 0, which shows where n gamma is small, and keeps the rate gamma where k/n > gamma report;"
         " n = 60,000: shuffledp reproduce liew-2023-equation-17",
     ),
-    about=Subject.LAW,
+    gaussian,
 )
 def equation_17(randomizer: Randomizer, n: int) -> OrderTable:
     """The sum over the number of reports."""
-    pair = _need_check_in("liew-2023-eq-17", randomizer, n)
+    pair = _need_check_in(randomizer, n)
     if n > _MOST_SUMMED:
-        raise RegimeError("liew-2023-eq-17", f"n <= {_MOST_SUMMED}", n)
+        raise RegimeError(f"n <= {_MOST_SUMMED}", n)
     return OrderTable(lambda top: summed_17(pair, n, top), MOST_PUBLISHED)
 
 
@@ -163,11 +165,11 @@ def summed_17(pair: GaussianPair, n: int, top: int) -> Array:
         direction=Direction.UPPER,
         note="rests on eq. (17); its Conjecture 1 is true but does not rescue it",
     ),
-    about=Subject.LAW,
+    gaussian,
 )
 def theorem_3(randomizer: Randomizer, n: int) -> OrderTable:
     """The paper's bound for shuffled check-in."""
-    pair = _need_check_in("liew-2023-theorem-3", randomizer, n)
+    pair = _need_check_in(randomizer, n)
     gamma = pair.check_in
 
     @lru_cache(maxsize=4)
@@ -195,19 +197,19 @@ def theorem_3(randomizer: Randomizer, n: int) -> OrderTable:
         direction=Direction.UPPER,
         note="the classical formula for eps0 is proven for eps0 <= 1 only; gaussian-approximate is proven and smaller",
     ),
-    about=Subject.LAW,
+    gaussian,
 )
 def clones(randomizer: Randomizer, n: int) -> ClosedFormCurve:
     """The paper's baseline: one delta for everything, scanned."""
-    pair = gaussian_pair("liew-2023-clones", randomizer, n)
+    pair = gaussian_pair(randomizer, n)
     if pair.participation < 1.0:
-        raise RegimeError("liew-2023-clones", "all users reporting", str(randomizer))
+        raise RegimeError("all users reporting", str(randomizer))
 
     def one_round(delta: float) -> tuple[float, float]:
         """epsilon and the total delta when delta0 = delta."""
         eps0 = math.sqrt(2.0 * pair.h * (math.log(1.25) - math.log(delta)))
         if eps0 > math.log(n / (16.0 * (math.log(2.0) - math.log(delta)))):
-            raise RegimeError("liew-2023-clones", "eps0 <= ln(n / (16 ln(2/delta)))", eps0)
+            raise RegimeError("eps0 <= ln(n / (16 ln(2/delta)))", eps0)
         big = math.exp(eps0)
         spread = 8.0 * math.sqrt(big * (math.log(4.0) - math.log(delta)) / n) + 8.0 * big / n
         epsilon = math.log1p((big - 1.0) / (big + 1.0) * spread)
@@ -233,4 +235,4 @@ def clones(randomizer: Randomizer, n: int) -> ClosedFormCurve:
             best = min(best, value)
         return best
 
-    return ClosedFormCurve("liew-2023-clones", epsilon)
+    return ClosedFormCurve(epsilon)

@@ -167,9 +167,9 @@ def clone_parts(eps0: float, n: int) -> tuple[list[TradeoffFunction], Array]:
         high = min(quantile(_DEPTH, 1, trials, p, q), trials)
     if (high - low + 1.0) * (high + 2.0) > _MOST:
         raise RegimeError(
-            "wang-2023-proposition-4.1",
             f"at most {_MOST:,} atoms; the bound 'wang-2023' has no such limit",
             f"about {(high - low + 1.0) * (high + 2.0):.1e} at n = {users}, eps0 = {budget:g}",
+            "wang-2023-proposition-4.1",
         )
     values = np.arange(low, high + 1.0)
     weights = np.exp(log_mass(values, trials, p, q)[0]) if users > 1 else np.ones(1)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.bounds.blanket import blanket_curve, dataset
 from shuffledp.accounting.bounds.identity import delta_upper
-from shuffledp.accounting.bounds.theorem import Subject, Theorem, bound
+from shuffledp.accounting.bounds.scopes import known_law
+from shuffledp.accounting.bounds.theorem import Theorem, bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd, SearchLimit
 from shuffledp.accounting.randomizers import Randomizer, Scene
 from shuffledp.accounting.randomizers.outcomes import Outcomes
@@ -180,7 +181,8 @@ def statistic_delta(law: SumLaw, a: Array, b: Array, epsilon: float) -> float:
         direction=Direction.UPPER,
         proof="proofs/personalized.md",
     ),
-    about=Subject.LAW,
+    known_law,
+    asked_of=False,
 )
 def personal_blanket(randomizer: Randomizer, n: int) -> Curve:
     """Equal budgets: the blanket bound."""
@@ -197,8 +199,9 @@ def personal_blanket(randomizer: Randomizer, n: int) -> Curve:
         direction=Direction.LOWER,
         proof="proofs/personalized.md",
     ),
-    about=Subject.LAW,
+    known_law,
+    asked_of=False,
 )
 def personal_dataset(randomizer: Randomizer, n: int) -> Curve:
     """Equal budgets: the usual data sets, exactly."""
-    return dataset(randomizer, n)
+    return dataset.curve(randomizer, n)

@@ -11,7 +11,8 @@ from functools import cache
 
 import numpy as np
 
-from shuffledp.accounting.bounds.clones import need_pure, response_curve, stronger_weight
+from shuffledp.accounting.bounds.clones import response_curve, stronger_weight
+from shuffledp.accounting.bounds.scopes import pure_ldp
 from shuffledp.accounting.bounds.theorem import Theorem, bound
 from shuffledp.accounting.curves import ClosedFormCurve, Curve, ProfileCurve, PureEnd, RenyiCurve
 from shuffledp.accounting.randomizers import LDP
@@ -33,11 +34,12 @@ _SMALLEST, _LARGEST = 1e-100, 150.0
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/published.md",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def local(randomizer: LDP, n: int) -> Curve:
     """The unamplified guarantee: delta(eps) of one randomized response."""
-    need_pure("local", randomizer)
     return response_curve(randomizer.eps0)
 
 
@@ -50,23 +52,24 @@ def local(randomizer: LDP, n: int) -> Curve:
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/published.md",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def erlingsson(randomizer: LDP, n: int) -> Curve:
     """Amplification by shuffling, first form."""
-    need_pure("erlingsson-2019", randomizer)
     eps0 = randomizer.eps0
     if eps0 > 0.5:
-        raise RegimeError("erlingsson-2019", "eps0 <= 1/2", f"eps0 = {eps0:g}")
+        raise RegimeError("eps0 <= 1/2", f"eps0 = {eps0:g}")
     if n < 1000:
-        raise RegimeError("erlingsson-2019", "n >= 1000", f"n = {n}")
+        raise RegimeError("n >= 1000", f"n = {n}")
 
     def formula(delta: float) -> float:
         if delta > 0.01:
-            raise RegimeError("erlingsson-2019", "delta <= 0.01", f"delta = {delta:g}")
+            raise RegimeError("delta <= 0.01", f"delta = {delta:g}")
         return min(12.0 * eps0 * math.sqrt(-math.log(delta) / n), eps0)
 
-    return ClosedFormCurve("erlingsson-2019", formula, largest_delta=0.01)
+    return ClosedFormCurve(formula, largest_delta=0.01)
 
 
 @bound(
@@ -78,11 +81,11 @@ def erlingsson(randomizer: LDP, n: int) -> Curve:
         status=Status.HEURISTIC,
         direction=Direction.UPPER,
         note="the composition behind Theorem 7, whose step size we know second-hand",
-    )
+    ),
+    pure_ldp,
 )
 def erlingsson_rdp(randomizer: LDP, n: int) -> Curve:
     """The n-fold composition behind Theorem 7, in Rényi form."""
-    need_pure("erlingsson-2019-rdp", randomizer)
     eps0 = randomizer.eps0
     step = 2.0 * math.exp(2.0 * min(eps0, 300.0)) * math.expm1(min(eps0, 300.0)) / n
     return RenyiCurve(lambda order: 0.5 * n * order * step * step, PureEnd(eps0))
@@ -97,24 +100,23 @@ def erlingsson_rdp(randomizer: LDP, n: int) -> Curve:
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/published.md",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def feldman_2021_closed(randomizer: LDP, n: int) -> Curve:
     """Closed form of the first clone bound."""
-    need_pure("feldman-2021-closed", randomizer)
     eps0 = randomizer.eps0
 
     def formula(delta: float) -> float:
         limit = n / (16.0 * (math.log(2.0) - math.log(delta)))
         if eps0 > math.log(limit):
-            raise RegimeError(
-                "feldman-2021-closed", "eps0 <= ln(n / (16 ln(2/delta)))", f"eps0 = {eps0:g}"
-            )
+            raise RegimeError("eps0 <= ln(n / (16 ln(2/delta)))", f"eps0 = {eps0:g}")
         big = math.exp(eps0)
         spread = 8.0 * math.sqrt(big * (math.log(4.0) - math.log(delta)) / n) + 8.0 * big / n
         return min(math.log1p(math.tanh(0.5 * eps0) * spread), eps0)
 
-    return ClosedFormCurve("feldman-2021-closed", formula)
+    return ClosedFormCurve(formula)
 
 
 @bound(
@@ -127,26 +129,25 @@ def feldman_2021_closed(randomizer: LDP, n: int) -> Curve:
         direction=Direction.UPPER,
         proof="proofs/published.md",
         note="from the stronger pair, which our own proof covers",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def feldman_2023_closed(randomizer: LDP, n: int) -> Curve:
     """Closed form of the stronger clone bound."""
-    need_pure("feldman-2023-closed", randomizer)
     eps0 = randomizer.eps0
 
     def formula(delta: float) -> float:
         limit = n / (8.0 * (math.log(2.0) - math.log(delta))) - 1.0
         if limit <= 0.0 or eps0 > math.log(limit):
-            raise RegimeError(
-                "feldman-2023-closed", "eps0 <= ln(n / (8 ln(2/delta)) - 1)", f"eps0 = {eps0:g}"
-            )
+            raise RegimeError("eps0 <= ln(n / (8 ln(2/delta)) - 1)", f"eps0 = {eps0:g}")
         big = math.exp(eps0)
         spread = (
             4.0 * math.sqrt(2.0 * (math.log(4.0) - math.log(delta)) / ((big + 1.0) * n)) + 4.0 / n
         )
         return min(math.log1p(math.expm1(eps0) * spread), eps0)
 
-    return ClosedFormCurve("feldman-2023-closed", formula)
+    return ClosedFormCurve(formula)
 
 
 @bound(
@@ -158,17 +159,17 @@ def feldman_2023_closed(randomizer: LDP, n: int) -> Curve:
         status=Status.HEURISTIC,
         direction=Direction.UPPER,
         note="a rate quoted with its constant, not a theorem we could trace; drawn for comparison",
-    )
+    ),
+    pure_ldp,
 )
 def feldman_2023_rdp(randomizer: LDP, n: int) -> Curve:
     """The comparison curve of papers 000 and 002."""
-    need_pure("feldman-2023-rdp-quoted", randomizer)
     eps0 = randomizer.eps0
     limit = n / (16.0 * eps0) * math.exp(-eps0)
 
     def divergence(order: float) -> float:
         if order >= limit:
-            raise RegimeError("feldman-2023-rdp-quoted", f"order < {limit:g}", f"order = {order:g}")
+            raise RegimeError(f"order < {limit:g}", f"order = {order:g}")
         return 64.0 * math.exp(eps0) * order / n
 
     return RenyiOnlyCurve(divergence)
@@ -253,11 +254,12 @@ _GENERIC = "any eps0-LDP randomizer, epsilon > 0"
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/published.md",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def balle_hoeffding(randomizer: LDP, n: int) -> Curve:
     """Privacy blanket with the generic blanket probability, by Hoeffding."""
-    need_pure("balle-2019-hoeffding", randomizer)
     big = _capped_exp(randomizer.eps0)
     return _hoeffding(randomizer.eps0, n, 1.0 / big, big - 1.0 / big)
 
@@ -272,11 +274,12 @@ def balle_hoeffding(randomizer: LDP, n: int) -> Curve:
         direction=Direction.UPPER,
         proof="proofs/published.md",
         note="c bounds the second moment, not the variance",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def balle_bennett(randomizer: LDP, n: int) -> Curve:
     """Privacy blanket with the generic blanket probability, by Bennett."""
-    need_pure("balle-2019-bennett", randomizer)
     big = _capped_exp(randomizer.eps0)
     return _bennett(
         randomizer.eps0,
@@ -297,11 +300,12 @@ def balle_bennett(randomizer: LDP, n: int) -> Curve:
         direction=Direction.UPPER,
         proof="proofs/stronger_clones.md",
         note="the largest law of V is two-valued on its blanket, so gamma and B are both known",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def blanket_hoeffding(randomizer: LDP, n: int) -> Curve:
     """Hoeffding on the dominating law of V."""
-    need_pure("blanket-hoeffding", randomizer)
     gamma, half = stronger_weight(randomizer.eps0)
     return _hoeffding(randomizer.eps0, n, max(gamma, 1e-300), 2.0 * half)
 
@@ -315,11 +319,12 @@ def blanket_hoeffding(randomizer: LDP, n: int) -> Curve:
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/stronger_clones.md",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def blanket_bennett(randomizer: LDP, n: int) -> Curve:
     """Bennett on the dominating law of V."""
-    need_pure("blanket-bennett", randomizer)
     big = _capped_exp(randomizer.eps0)
     gamma = 2.0 / (big + 1.0)
     return _bennett(
@@ -360,11 +365,12 @@ def _log_gammas(count: int) -> Array:
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/published.md",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def girgis_full(randomizer: LDP, n: int) -> Curve:
     """Rényi bound with all moments."""
-    need_pure("girgis-2021-full", randomizer)
     eps0 = randomizer.eps0
     clones = math.floor((n - 1.0) / 2.0 * math.exp(-eps0)) + 1.0
     log_variance = (
@@ -394,11 +400,12 @@ def girgis_full(randomizer: LDP, n: int) -> Curve:
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/published.md",
-    )
+    ),
+    pure_ldp,
+    asked_of=False,
 )
 def girgis_simple(randomizer: LDP, n: int) -> Curve:
     """Rényi bound in exponential form."""
-    need_pure("girgis-2021-simple", randomizer)
     eps0 = randomizer.eps0
     clones = math.floor((n - 1.0) / 2.0 * math.exp(-eps0)) + 1.0
     spread = math.expm1(min(eps0, 300.0)) ** 2 / clones

@@ -14,7 +14,8 @@ from functools import lru_cache
 import numpy as np
 
 from shuffledp.accounting.bounds.blanket import dataset_curve
-from shuffledp.accounting.bounds.theorem import Subject, Theorem, bound
+from shuffledp.accounting.bounds.scopes import gaussian, gaussian_round
+from shuffledp.accounting.bounds.theorem import Theorem, bound
 from shuffledp.accounting.curves import NEVER, Curve, OrderTable, ProfileCurve, SearchLimit
 from shuffledp.accounting.randomizers import (
     CheckIn,
@@ -170,14 +171,7 @@ def _reverse(ratio: LognormalMean, order: float) -> float:
     return min(log_moment / (order - 1.0), 0.5 * order * ratio.h)
 
 
-def is_gaussian(randomizer: Randomizer) -> bool:
-    """Whether the reports are Gaussian, checked in, drawn or repeated or not."""
-    while isinstance(randomizer, (Repeated, CheckIn, Subsampled)):
-        randomizer = randomizer.randomizer
-    return isinstance(randomizer, Gaussian)
-
-
-def gaussian_pair(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair:
+def gaussian_pair(randomizer: Randomizer, n: int) -> GaussianPair:
     """The pair a randomizer describes, or RegimeError."""
     rounds, check_in, drawn = 1, 1.0, None
     if isinstance(randomizer, Repeated):
@@ -189,7 +183,7 @@ def gaussian_pair(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair:
         if drawn > n:
             raise ParameterError("m", f"at most n = {n}", drawn)
     if not isinstance(randomizer, Gaussian):
-        raise RegimeError(theorem, "Gaussian reports, checked in or drawn", str(randomizer))
+        raise RegimeError("Gaussian reports, checked in or drawn", str(randomizer))
     return GaussianPair(randomizer, n, check_in, drawn, rounds)
 
 
@@ -207,11 +201,13 @@ def gaussian_pair(theorem: str, randomizer: Randomizer, n: int) -> GaussianPair:
         note="all others share one value, the victim has it too or one at distance `sensitivity`:"
         " a lower bound for the worst case",
     ),
-    about=Subject.LAW,
+    gaussian,
+    asked_of=gaussian_round,
+    turn=1,
 )
 def shuffle_gaussian(randomizer: Randomizer, n: int) -> Curve:
     """Exact Rényi divergences; delta(eps) by the engine, its certified lower end."""
-    pair = gaussian_pair("shuffle-gaussian", randomizer, n)
+    pair = gaussian_pair(randomizer, n)
     return pair_profile(pair) if pair.rounds == 1 else PairRenyi(pair)
 
 
@@ -268,13 +264,14 @@ def _closer(engine: Enclosure, quadrature: Enclosure) -> Enclosure:
         proof="proofs/shuffle_gaussian.md",
         note="the pair of shuffle-gaussian, all rounds but one ignored",
     ),
-    about=Subject.LAW,
+    gaussian,
+    asked_of=False,
 )
 def one_round(randomizer: Randomizer, n: int) -> Curve:
     """A lower bound for many rounds, however weak."""
-    pair = gaussian_pair("shuffle-gaussian-one-round", randomizer, n)
+    pair = gaussian_pair(randomizer, n)
     if pair.rounds == 1:
-        raise RegimeError("shuffle-gaussian-one-round", "more than one round", pair.rounds)
+        raise RegimeError("more than one round", pair.rounds)
     return pair_profile(replace(pair, rounds=1))
 
 
@@ -300,9 +297,9 @@ class PairRenyi(Curve):
         proof="proofs/shuffle_gaussian.md",
         note="for the pair of shuffle-gaussian only: no bound for other data sets",
     ),
-    about=Subject.LAW,
+    gaussian,
 )
 def shuffle_gaussian_rdp(randomizer: Randomizer, n: int) -> OrderTable:
     """The accountant of the paper without its limit on the orders."""
-    pair = gaussian_pair("shuffle-gaussian-rdp", randomizer, n)
+    pair = gaussian_pair(randomizer, n)
     return OrderTable(pair.divergences, MOST_ORDERS, exact=lambda order: pair.renyi(order).upper)

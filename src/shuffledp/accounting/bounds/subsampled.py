@@ -9,19 +9,18 @@ import math
 from dataclasses import replace
 
 from shuffledp.accounting.bounds.blanket import WorstDataset, dataset_curve
-from shuffledp.accounting.bounds.candidates import candidates
-from shuffledp.accounting.bounds.theorem import Subject, Theorem, bound
-from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
+from shuffledp.accounting.bounds.scopes import drawn, drawn_otherwise
+from shuffledp.accounting.bounds.theorem import Theorem, bound
+from shuffledp.accounting.bounds.tightest import Tightest, candidates
+from shuffledp.accounting.curves import ProfileCurve, PureEnd
 from shuffledp.accounting.randomizers import Randomizer, Subsampled
-from shuffledp.errors import ConversionError, ParameterError, RegimeError
+from shuffledp.errors import ParameterError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.rounding import down, roundings, up
 
 
-def _share(theorem: str, randomizer: Randomizer, n: int) -> tuple[Randomizer, int, float]:
-    if not isinstance(randomizer, Subsampled):
-        raise RegimeError(theorem, "users drawn without replacement", str(randomizer))
+def _share(randomizer: Subsampled, n: int) -> tuple[Randomizer, int, float]:
     if randomizer.m > n:
         raise ParameterError("m", f"at most n = {n}", randomizer.m)
     return randomizer.randomizer, randomizer.m, randomizer.m / n
@@ -37,24 +36,19 @@ def _share(theorem: str, randomizer: Randomizer, n: int) -> tuple[Randomizer, in
         direction=Direction.UPPER,
         proof="proofs/composition.md",
     ),
-    about=Subject.LAW,
+    drawn,
+    turn=4,
 )
-def subsampled(randomizer: Randomizer, n: int) -> Curve:
+def subsampled(randomizer: Subsampled, n: int) -> ProfileCurve:
     """The best proven curve of the m users, drawn in secret."""
-    inner, m, q = _share("subsampled", randomizer, n)
-    curves = [found for b in candidates(inner)[0] if (found := _curve(b.curve, inner, m))]
-    if not curves:
-        raise RegimeError("subsampled", "a proven bound for the users drawn", str(inner))
+    inner, m, q = _share(randomizer, n)
+    proven = Tightest.about(candidates(inner)[0], inner, m)
 
     def profile(epsilon: float, width: float) -> Enclosure:
         at = epsilon
         if epsilon < 600.0:
             at = down(math.log1p(math.expm1(epsilon) / q), roundings(90))
-        value = min(
-            c.enclose(at, width).upper if isinstance(c, ProfileCurve) else c.delta(at)
-            for c in curves
-        )
-        value = min(up(q * value, roundings(90)), 1.0)
+        value = min(up(q * proven.enclose(at, width).upper, roundings(90)), 1.0)
         return Enclosure(value, value)
 
     eps0 = inner.pure
@@ -62,15 +56,6 @@ def subsampled(randomizer: Randomizer, n: int) -> Curve:
     if eps0 < 600.0:
         top = up(math.log1p(q * math.expm1(eps0)), roundings(90))
     return ProfileCurve(profile, PureEnd(top))
-
-
-def _curve(make: object, inner: Randomizer, m: int) -> Curve | None:
-    assert callable(make)
-    try:
-        curve: Curve = make(inner, m)
-    except (RegimeError, ConversionError):
-        return None
-    return curve
 
 
 @bound(
@@ -83,10 +68,12 @@ def _curve(make: object, inner: Randomizer, m: int) -> Curve | None:
         direction=Direction.LOWER,
         proof="proofs/composition.md",
     ),
-    about=Subject.LAW,
+    drawn,
+    asked_of=drawn_otherwise,
+    turn=2,
 )
-def subsampled_dataset(randomizer: Randomizer, n: int) -> Curve:
+def subsampled_dataset(randomizer: Subsampled, n: int) -> WorstDataset:
     """The usual data sets, the victim there only with probability q."""
-    inner, m, q = _share("subsampled-dataset", randomizer, n)
+    inner, m, q = _share(randomizer, n)
     scenes = [replace(s, outcomes=s.outcomes.diluted(q)) for s in inner.datasets()]
     return WorstDataset([dataset_curve(scene, m, PureEnd(inner.eps0)) for scene in scenes])

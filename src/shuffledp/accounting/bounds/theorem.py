@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
+from shuffledp.accounting.bounds.scopes import Scope
 from shuffledp.accounting.curves import Curve
-from shuffledp.accounting.randomizers import LDP, Randomizer, Repeated, Subsampled
+from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.errors import RegimeError, UnknownTheoremError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Status, Value
 
-CurveFor = Callable[[Any, int], Curve]
-_F = TypeVar("_F", bound=CurveFor)
+C = TypeVar("C", bound=Curve, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,10 @@ class Theorem:
     """Of a REFUTED theorem; of an ASYMPTOTIC one, a finite n at which it is too small."""
     note: str = ""
 
+    def value(self, number: float) -> Value:
+        """A number that follows from this theorem."""
+        return Value(number, self.status, self.direction, self.id, self.note)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
         result: dict[str, Any] = {
@@ -73,59 +76,78 @@ class Theorem:
         return result
 
 
-class Subject(Enum):
-    """What a theorem speaks of."""
-
-    CLASS = "all eps0-LDP randomizers"
-    LAW = "one randomizer with a known law"
-
-
 @dataclass(frozen=True)
-class Bound:
-    """A theorem with the function that turns (randomizer, n) into its curve."""
+class Bound(Generic[C]):
+    """A theorem with the function that turns (randomizer, n) into its curve, and whom it is for."""
 
     theorem: Theorem
-    function: CurveFor
-    about: Subject
+    function: Callable[[Any, int], C]
+    """Gets what ``speaks_of`` returns."""
+    speaks_of: Scope
+    asked_of: Scope | None
+    """Where it may be the tightest; None: nowhere, it is only compared with others."""
+    turn: int = 9
+    """Bounds are asked in this order: first those likely to be tightest."""
 
-    def curve(self, randomizer: Randomizer, n: int) -> Curve:
+    @property
+    def leaks(self) -> bool:
+        """Whether it is about the end that a data set leaks, not the guaranteed one."""
+        return self.theorem.direction is Direction.LOWER
+
+    def worth_asking(self, randomizer: Randomizer) -> bool:
+        """Whether it may give the answer for this randomizer: only what is shown may."""
+        shown = (Status.PROVEN, Status.FIXED_PAIR) if self.leaks else (Status.PROVEN,)
+        if self.asked_of is None or self.theorem.status not in shown:
+            return False
+        try:
+            self.speaks_of(randomizer)
+            self.asked_of(randomizer)
+        except RegimeError:
+            return False
+        return self.leaks or self.theorem.direction is Direction.UPPER
+
+    def curve(self, randomizer: Randomizer, n: int) -> C:
         """The curve for this randomizer, or RegimeError if the theorem does not speak of it."""
-        if self.about is Subject.LAW:
-            if isinstance(randomizer, LDP):
-                raise RegimeError(self.theorem.id, "a randomizer with a known law", str(randomizer))
-            return self.function(randomizer, n)
-        if isinstance(randomizer, Repeated | Subsampled):
-            raise RegimeError(self.theorem.id, "one round of all users", str(randomizer))
-        if isinstance(randomizer, LDP):
-            return self.function(randomizer, n)
-        if self.theorem.direction is Direction.LOWER:
-            raise RegimeError(
-                self.theorem.id, "the class of all eps0-LDP randomizers", str(randomizer)
-            )
-        if not 0.0 < randomizer.eps0 < math.inf:
-            raise RegimeError(self.theorem.id, "a finite eps0 > 0", f"eps0 = {randomizer.eps0:g}")
-        return self.function(LDP(randomizer.eps0), n)
+        with self.named():
+            return self.function(self.speaks_of(randomizer), n)
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Errors inside that name no theorem get the id of this one."""
+        try:
+            yield
+        except RegimeError as error:
+            if error.theorem:
+                raise
+            raise RegimeError(error.condition, error.value, self.theorem.id) from error
 
 
-_BOUNDS: dict[str, Bound] = {}
+_BOUNDS: dict[str, Bound[Any]] = {}
 
 
-def bound(theorem: Theorem, about: Subject = Subject.CLASS) -> Callable[[_F], _F]:
-    """Register the decorated function as the implementation of ``theorem``."""
+def bound(
+    theorem: Theorem, speaks_of: Scope, *, asked_of: Scope | bool = True, turn: int = 9
+) -> Callable[[Callable[[Any, int], C]], Bound[C]]:
+    """Register the decorated function as the implementation of ``theorem``.
 
-    def register(function: _F) -> _F:
-        _BOUNDS[theorem.id] = Bound(theorem, function, about)
-        return function
+    ``asked_of`` narrows the randomizers it is asked about for an answer, or is False where another
+    bound is always at least as tight.
+    """
+    asked = asked_of if callable(asked_of) else speaks_of if asked_of else None
+
+    def register(function: Callable[[Any, int], C]) -> Bound[C]:
+        made = _BOUNDS[theorem.id] = Bound(theorem, function, speaks_of, asked, turn)
+        return made
 
     return register
 
 
-def all_bounds() -> list[Bound]:
+def all_bounds() -> list[Bound[Curve]]:
     """Every registered bound, in order of registration."""
     return list(_BOUNDS.values())
 
 
-def get_bound(theorem_id: str) -> Bound:
+def get_bound(theorem_id: str) -> Bound[Curve]:
     """The bound of that theorem id."""
     try:
         return _BOUNDS[theorem_id]

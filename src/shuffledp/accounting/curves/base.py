@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+
+from shuffledp.accounting.curves.ends import Ends
 from shuffledp.errors import ConversionError
+from shuffledp.numerics.enclosure import FINE, Enclosure
 
 
 class Curve:
@@ -32,6 +36,28 @@ class Curve:
     def tradeoff(self, alpha: float) -> float:
         """Bound on the smallest type II error at type I error alpha."""
         raise self._cannot("tradeoff")
+
+    def enclose(self, epsilon: float, width: float = FINE) -> Enclosure:
+        """What the curve says of delta, about as exactly as ``width`` asks for: less saves time."""
+        value = self.delta(epsilon)
+        return Enclosure(value, value)
+
+    def sampled(self, epsilons: list[float]) -> tuple[Ends, Ends]:
+        """Coarse ends of H(P||Q) and of H(Q||P) at many epsilons, for pictures and compositions."""
+        values = np.array([self.delta(epsilon) for epsilon in epsilons])
+        return (values, values), (values, values)
+
+    def pairs(self) -> list[Any]:
+        """The profiles of the pairs of data sets it is made of, if so."""
+        return []
+
+    def likely_epsilon(self, delta: float, most: float) -> float:
+        """About epsilon(delta), at most this; 0 where nobody knows without work."""
+        return 0.0
+
+    def seen_below(self, epsilon: float, delta: float) -> bool:
+        """Whether a quick look shows that delta(epsilon) <= delta."""
+        return False
 
     def sketched(self, quantity: str, at: Sequence[float]) -> list[float]:
         """Answers at many points for a picture: as sound, but a few percent of slack may save time."""

@@ -23,7 +23,6 @@ class ClosedFormCurve(Curve):
     to ``largest_delta``.
     """
 
-    theorem: str
     formula: Callable[[float], float]
     largest_delta: float = 1.0
     kind: ClassVar[str] = "closed-form (epsilon, delta)"
@@ -34,9 +33,7 @@ class ClosedFormCurve(Curve):
     def delta(self, epsilon: float) -> float:
         high = math.log(self.largest_delta) - FORMULA
         if self.formula(math.exp(high)) > epsilon:
-            raise RegimeError(
-                self.theorem, "some delta < 1 with epsilon(delta) <= epsilon", epsilon
-            )
+            raise RegimeError("some delta < 1 with epsilon(delta) <= epsilon", epsilon)
         found = bisect(lambda x: self._holds(x, epsilon), high, _SMALLEST_LOG_DELTA)
         return math.exp(found.good)
 

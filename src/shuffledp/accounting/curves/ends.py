@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from shuffledp.numerics.binomial import Array
+
 
 @dataclass(frozen=True)
 class PureEnd:
@@ -32,3 +34,5 @@ class SearchLimit:
 NEVER = PureEnd(math.inf)
 """Some delta is left at every epsilon."""
 End = PureEnd | SearchLimit
+Ends = tuple[Array, Array]
+"""Lower and upper ends of delta at some epsilons."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.accounting.curves.ends import PureEnd
+from shuffledp.accounting.curves.ends import Ends, PureEnd
 from shuffledp.accounting.curves.tradeoff.hull import lower_hull
 from shuffledp.numerics.composed_losses import Losses
 from shuffledp.numerics.logs import complement_above
@@ -32,8 +32,6 @@ _NARROWEST = 1e-100
 _OUTWARD = roundings(16)
 """How far slopes and mirrored values are moved (docs/proofs/composition.md, sections 2 and 3)."""
 
-Ends = tuple[Array, Array]
-"""Lower and upper ends."""
 Profiles = Callable[[list[float]], tuple[Ends, Ends]]
 """epsilons -> ends of H(P||Q) and of H(Q||P)."""
 

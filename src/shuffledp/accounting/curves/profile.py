@@ -11,7 +11,7 @@ import numpy as np
 
 from shuffledp.accounting.curves.base import Curve
 from shuffledp.accounting.curves.convert import Profile, renyi_from_profile, tradeoff_from_profile
-from shuffledp.accounting.curves.ends import End, PureEnd, SearchLimit
+from shuffledp.accounting.curves.ends import End, Ends, PureEnd, SearchLimit
 from shuffledp.accounting.curves.losses import Samples, tradeoffs
 from shuffledp.errors import ConversionError
 from shuffledp.labels import Direction
@@ -62,8 +62,7 @@ class ProfileCurve(Curve):
         other = self.reverse(epsilon, width)
         return Enclosure(max(value.lower, other.lower), max(value.upper, other.upper))
 
-    def sampled(self, epsilons: list[float]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        """Coarse ends of H(P||Q) and of H(Q||P) at many epsilons, for pictures and compositions."""
+    def sampled(self, epsilons: list[float]) -> tuple[Ends, Ends]:
         if self.many is not None:
             both = self.many(epsilons)
             return both, both
@@ -71,6 +70,9 @@ class ProfileCurve(Curve):
         if self.reverse is None:
             return forward, forward
         return forward, _ends([self.reverse(x, COARSE) for x in epsilons])
+
+    def pairs(self) -> list[ProfileCurve]:
+        return [self]
 
     def one_way(self) -> list[ProfileCurve]:
         """Each direction alone: enough where only the larger one counts."""
@@ -91,6 +93,16 @@ class ProfileCurve(Curve):
         """Where to look for epsilon(delta), if that is known to be well below the end."""
         found = self.guess(delta) if self.guess is not None else None
         return found if found is not None and found.x < 0.5 * self.end.epsilon else None
+
+    def likely_epsilon(self, delta: float, most: float) -> float:
+        # where shuffling helps little no limit theorem does: what is left of delta there tells
+        if most > 0.5 * self.end.epsilon:
+            return most + self.enclose(most, QUICK).lower
+        start = self.start(delta)
+        return 0.0 if start is None else start.x
+
+    def seen_below(self, epsilon: float, delta: float) -> bool:
+        return self.enclose(epsilon, QUICK).upper <= delta
 
     def enclose_epsilon(
         self, delta: float, width: float = SEARCH, one_sided: bool = False
@@ -172,5 +184,5 @@ class ProfileCurve(Curve):
         return list(map(float, np.min(values, axis=0)))
 
 
-def _ends(values: list[Enclosure]) -> tuple[Array, Array]:
+def _ends(values: list[Enclosure]) -> Ends:
     return np.array([x.lower for x in values]), np.array([x.upper for x in values])

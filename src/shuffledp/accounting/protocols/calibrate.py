@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.accounting.bounds import Bound
-from shuffledp.accounting.curves import ProfileCurve
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.errors import InternalError, ParameterError, RegimeError, answering
@@ -72,10 +70,11 @@ def calibrate(
             raise ParameterError("randomizer", "a family with a budget eps0", str(error)) from None
 
     def holds(budget: float, users: int, width: float = FINE) -> bool:
-        guarantees, _ = Shuffled(built(budget), users).candidates()
-        return any(
-            _delta(bound, built(budget), users, epsilon, width) <= delta for bound in guarantees
-        )
+        proven = Shuffled(built(budget), users).guarantees()
+        try:
+            return proven.quick_delta(epsilon, width, enough=delta).value <= delta
+        except RegimeError:
+            return False
 
     asked = {**parameters, "n": n, "eps0": eps0, "epsilon": epsilon, "delta": delta}
     with answering(randomizer, asked):
@@ -86,17 +85,6 @@ def calibrate(
         local = checks.positive("eps0", eps0)
         users = _fewest_users(lambda crowd, width: holds(local, crowd, width), epsilon)
         return _checked("n", users, Shuffled(built(local), users), epsilon, delta)
-
-
-def _delta(bound: Bound, randomizer: Randomizer, n: int, epsilon: float, width: float) -> float:
-    """Upper bound on delta, wide if asked so."""
-    try:
-        curve = bound.curve(randomizer, n)
-    except RegimeError:
-        return 1.0
-    if isinstance(curve, ProfileCurve):
-        return curve.enclose(epsilon, width).upper
-    return curve.delta(epsilon)
 
 
 def _checked(

@@ -9,13 +9,22 @@ from functools import cache
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.accounting.bounds.shuffle_gaussian import gaussian_pair
+from shuffledp.accounting.bounds import Bound
+from shuffledp.accounting.bounds.gaussian_proven import gaussian_unshuffled
+from shuffledp.accounting.bounds.gaussian_rounds import shuffle_gaussian_composed
+from shuffledp.accounting.bounds.shuffle_gaussian import (
+    gaussian_pair,
+    shuffle_gaussian,
+    shuffle_gaussian_rdp,
+)
+from shuffledp.accounting.bounds.tightest import SILENT
+from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import CheckIn, Gaussian, Randomizer, Repeated, Subsampled
-from shuffledp.errors import ConversionError, ParameterError, RegimeError
-from shuffledp.labels import Direction, Status, Value
+from shuffledp.errors import ParameterError, RegimeError, answering
+from shuffledp.labels import Status, Value
 
-_PAIR_THEOREMS = ("shuffle-gaussian", "shuffle-gaussian-composed", "shuffle-gaussian-rdp")
+_OF_THE_PAIR = (shuffle_gaussian, shuffle_gaussian_composed, shuffle_gaussian_rdp)
 _LEAST, _MOST = 0.05, 1e6
 """Range of sigma / sensitivity searched."""
 _PRECISION = 1e-6
@@ -25,14 +34,14 @@ _COARSE, _FINE = 5e-3, 1e-5
 def pair_values(protocol: Shuffled, **question: float) -> dict[str, Any]:
     """What the pair of data sets itself leaks, by every route, for Gaussian reports; else empty."""
     try:
-        pair = gaussian_pair("shuffle-gaussian", protocol.randomizer, protocol.crowd)
+        pair = gaussian_pair(protocol.randomizer, protocol.crowd)
     except RegimeError:
         return {}
     values: list[Value] = []
-    for theorem in _PAIR_THEOREMS:
+    for bound in _OF_THE_PAIR:
         try:
-            values.append(protocol.bound(theorem, **question))
-        except (RegimeError, ConversionError):
+            values.append(protocol.bound(bound.theorem.id, **question))
+        except SILENT:
             continue
     return {
         "pair": {
@@ -99,36 +108,26 @@ def calibrate_sigma(
             inner = CheckIn(inner, rate)
         return Shuffled(inner if times == 1 else Repeated(inner, times), n)
 
-    def answers(scale: float) -> list[Value]:
-        asked = protocol(scale)
-        found: list[Value] = []
-        for theorem in _theorems(asked, status):
-            try:
-                found.append(asked.bound(theorem, delta=delta))
-            except (RegimeError, ConversionError):
-                continue
-            if found[-1].value <= epsilon:
-                break
-        return found
-
     @cache
     def best(scale: float) -> Value:
-        found = answers(scale)
-        if not found:
-            return Value(math.inf, status, Direction.UPPER, _theorems(protocol(scale), status)[0])
-        return min(found, key=lambda value: value.value)
+        asked = protocol(scale)
+        bounds = _bounds(asked, status)
+        with answering(asked, {"delta": delta}):
+            try:
+                return asked.tightest(bounds).best("epsilon", delta, enough=epsilon)
+            except SILENT:
+                return bounds[0].theorem.value(math.inf)
 
     slow = status is Status.PROVEN and (times > 1 or drawn is not None or scalar)
     scale = _smallest(lambda x: best(x).value, epsilon, _COARSE if slow else _FINE)
     return SigmaCalibration(scale * distance, protocol(scale), best(scale))
 
 
-def _theorems(protocol: Shuffled, status: Status) -> list[str]:
+def _bounds(protocol: Shuffled, status: Status) -> list[Bound[Curve]]:
     """Whom to ask, the quick ones first."""
     if status is Status.FIXED_PAIR:
-        return ["shuffle-gaussian-rdp"]
-    found = [candidate.theorem.id for candidate in protocol.candidates()[0]]
-    return sorted(found, key=lambda theorem: theorem != "gaussian-unshuffled")
+        return [shuffle_gaussian_rdp]
+    return sorted(protocol.candidates()[0], key=lambda bound: bound is not gaussian_unshuffled)
 
 
 def _smallest(loss: Callable[[float], float], target: float, tolerance: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from shuffledp import checks
-from shuffledp.accounting.bounds import composition, get_theorem
+from shuffledp.accounting.bounds import composition, get_bound, get_theorem
 from shuffledp.accounting.bounds.composition import AnyRound, Round, StatedRound
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.protocols.shuffled import QUESTIONS, Shuffled, asked
@@ -83,7 +83,7 @@ class Rounds:
         for entry in entries:
             protocol, count = entry if isinstance(entry, tuple) else (entry, 1)
             if isinstance(protocol, CentralMinibatches):
-                raise RegimeError("composition", _REFUSED, str(protocol))
+                raise RegimeError(_REFUSED, str(protocol), composition.composition.theorem.id)
             if not isinstance(protocol, Shuffled | Stated):
                 raise ParameterError("entries", "protocols: Shuffled(...) or Stated(...)", protocol)
             count = checks.count("rounds", count)
@@ -149,7 +149,7 @@ class Rounds:
     def bound(self, theorem: str, **question: float) -> Value:
         """What one route says, labelled: a name from ``ROUTES``."""
         given, value = asked(question)
-        with answering(self, {"theorem": theorem, given: value}):
+        with answering(self, {"theorem": theorem, given: value}), get_bound(theorem).named():
             return self._answer(theorem, QUESTIONS[given], value)
 
     def bounds(self, **question: float) -> list[Value]:

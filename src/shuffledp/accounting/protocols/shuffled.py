@@ -7,19 +7,11 @@ from dataclasses import dataclass, replace
 
 from shuffledp import checks
 from shuffledp.accounting.bounds import Bound, all_bounds, get_bound
-from shuffledp.accounting.bounds.candidates import candidates
-from shuffledp.accounting.bounds.sketch import band
-from shuffledp.accounting.curves import Curve, ProfileCurve
+from shuffledp.accounting.bounds.tightest import SILENT, Tightest, candidates
+from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.randomizers import Randomizer, Repeated, Subsampled
-from shuffledp.errors import (
-    ConversionError,
-    InternalError,
-    ParameterError,
-    RegimeError,
-    answering,
-)
-from shuffledp.labels import Direction, Interval, Value
-from shuffledp.numerics.enclosure import QUICK
+from shuffledp.errors import InternalError, ParameterError, answering
+from shuffledp.labels import Interval, Value
 
 QUESTIONS = {"delta": "epsilon", "epsilon": "delta", "order": "renyi", "alpha": "tradeoff"}
 """Given parameter -> quantity asked for."""
@@ -104,12 +96,12 @@ class Shuffled:
         given, value = asked(question)
         quantity = QUESTIONS[given]
         with answering(self, {given: value}):
-            guarantees, witnesses = self.candidates()
-            guaranteed = self._best(guarantees, quantity, value)
-            if quantity == "epsilon":  # begin with the data set likely to leak most
-                most = guaranteed.value
-                witnesses = sorted(witnesses, key=lambda w: -self._guess(w, value, most))
-            leaked = self._best(witnesses, quantity, value)
+            guaranteed = self.guarantees().best(quantity, value)
+            witnesses = self.tightest(self.candidates()[1])
+            if quantity == "epsilon":
+                leaked = witnesses.largest_epsilon(value, guaranteed.value)
+            else:
+                leaked = witnesses.best(quantity, value)
             ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
             return Interval(quantity, *ends)
 
@@ -120,7 +112,11 @@ class Shuffled:
         given, values = next(iter(question.items()))
         at = [asked({given: value})[1] for value in values]
         with answering(self, {given: at}):
-            lower, upper = band(self.randomizer, self.crowd, QUESTIONS[given], at)
+            quantity = QUESTIONS[given]
+            guaranteed, leaked = (
+                self.tightest(bounds).sketched(quantity, at) for bounds in self.candidates()
+            )
+            lower, upper = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
             for x, low, high in zip(at, lower, upper, strict=True):
                 if not low <= high:
                     raise InternalError(f"empty band: {low!r} above {high!r} at {given}={x!r}")
@@ -160,9 +156,17 @@ class Shuffled:
             parts.append(f"{self.colluders:,} colluding")
         return ", ".join(parts)
 
-    def candidates(self) -> tuple[list[Bound], list[Bound]]:
+    def candidates(self) -> tuple[list[Bound[Curve]], list[Bound[Curve]]]:
         """Bounds worth asking for the guaranteed end and for the leaked end."""
         return candidates(self.randomizer)
+
+    def tightest(self, bounds: list[Bound[Curve]]) -> Tightest:
+        """Those bounds as one curve."""
+        return Tightest.about(bounds, self.randomizer, self.crowd)
+
+    def guarantees(self) -> Tightest:
+        """The curve that holds for every data set."""
+        return self.tightest(self.candidates()[0])
 
     def survey(self, **question: float) -> tuple[list[Value], dict[str, str]]:
         """As ``bounds``, and the theorems that say nothing here, with the reason."""
@@ -173,54 +177,12 @@ class Shuffled:
             try:
                 with answering(self, {"theorem": theorem, given: value}):
                     answers.append(self._answer(candidate, QUESTIONS[given], value))
-            except (RegimeError, ConversionError) as error:
+            except SILENT as error:
                 reasons[theorem] = str(error)
         return sorted(answers, key=lambda answer: answer.value), reasons
 
-    def _answer(self, bound: Bound, quantity: str, value: float) -> Value:
-        theorem = bound.theorem
-        number: float = getattr(bound.curve(self.randomizer, self.crowd), quantity)(value)
-        return Value(number, theorem.status, theorem.direction, theorem.id, theorem.note)
-
-    def _best(self, candidates: list[Bound], quantity: str, value: float) -> Value:
-        """The tightest answer: least loss among upper bounds, most among lower ones."""
-        answers: list[Value] = []
-        reasons: list[Exception] = []
-        for candidate in candidates:
-            try:
-                if quantity == "epsilon" and answers and self._beaten(candidate, answers[0], value):
-                    continue
-                answers.append(self._answer(candidate, quantity, value))
-            except (RegimeError, ConversionError) as error:
-                reasons.append(error)
-        if not answers:
-            raise reasons[0]
-        upper = answers[0].direction is Direction.UPPER
-        smallest = upper != (quantity == "tradeoff")
-        return (min if smallest else max)(answers, key=lambda answer: answer.value)
-
-    def _beaten(self, candidate: Bound, found: Value, delta: float) -> bool:
-        """Whether a lower bound on epsilon cannot exceed one already found: saves its search."""
-        if candidate.theorem.direction is Direction.UPPER:
-            return False
-        curve = candidate.curve(self.randomizer, self.crowd)
-        return isinstance(curve, ProfileCurve) and curve.enclose(found.value, QUICK).upper <= delta
-
-    def _guess(self, candidate: Bound, delta: float, most: float) -> float:
-        """About epsilon(delta), at most this; 0 where nobody knows without work.
-
-        Where shuffling helps little no limit theorem does: what is left of delta at ``most`` tells.
-        """
-        try:
-            curve = candidate.curve(self.randomizer, self.crowd)
-        except RegimeError:
-            return 0.0
-        if not isinstance(curve, ProfileCurve):
-            return 0.0
-        if most > 0.5 * curve.end.epsilon:
-            return most + curve.enclose(most, QUICK).lower
-        start = curve.start(delta)
-        return 0.0 if start is None else start.x
+    def _answer(self, bound: Bound[Curve], quantity: str, value: float) -> Value:
+        return self.tightest([bound]).best(quantity, value)
 
 
 def asked(question: dict[str, float]) -> tuple[str, float]:

@@ -227,7 +227,7 @@ class Gaussian(AdditiveNoise):
 
     def blankets(self) -> list[Scene]:
         if not self.scalar:
-            raise RegimeError("blanket", "numbers in an interval (scalar=True)", str(self))
+            raise RegimeError("numbers in an interval (scalar=True)", str(self))
         return super().blankets()
 
     @property
@@ -238,7 +238,7 @@ class Gaussian(AdditiveNoise):
         scale = self.sigma / self.sensitivity
         if scale < _LEAST_SCALE:
             if others is None:
-                raise RegimeError("blanket", "sigma >= 0.05 times the sensitivity", self.sigma)
+                raise RegimeError("sigma >= 0.05 times the sensitivity", self.sigma)
             scale = _LEAST_SCALE  # adding noise to each report is post-processing: it leaks less
         reach = 10.5 * scale
         edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], _gaussian_rate(scale))

@@ -60,9 +60,7 @@ class DiscreteGaussian(AdditiveNoise):
 
     def _outcomes(self, others: float | None) -> Outcomes:
         if self.sigma < _LEAST_SCALE:
-            raise RegimeError(
-                "blanket", f"sigma >= {_LEAST_SCALE:g} of the range", f"{self.sigma:g}"
-            )
+            raise RegimeError(f"sigma >= {_LEAST_SCALE:g} of the range", f"{self.sigma:g}")
         deviation = math.sqrt(self.variance)
         reach = math.ceil(_REACH * deviation)
         beyond = np.arange(1.0, 30.0 * deviation + 60.0)

@@ -9,11 +9,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from shuffledp import checks
-from shuffledp.accounting.curves import ProfileCurve
 from shuffledp.accounting.protocols import Rounds, Shuffled, Stated
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.collection.devices import Device, device
-from shuffledp.errors import RegimeError
 from shuffledp.labels import Value
 from shuffledp.numerics.enclosure import SEARCH
 from shuffledp.numerics.search import bisect
@@ -46,7 +44,7 @@ class Target:
         """delta at the target epsilon, all rounds composed, proven."""
         protocol = Shuffled(randomizer, self.n)
         if self.rounds == 1:
-            return _guarantee(protocol, self.epsilon)
+            return protocol.guarantees().quick_delta(self.epsilon, SEARCH)
         return Rounds([(protocol, self.rounds)]).bound("composition", epsilon=self.epsilon)
 
     def unshuffled(self) -> float:
@@ -100,20 +98,3 @@ class Target:
             else:
                 high, above = middle, found
         raise AssertionError
-
-
-def _guarantee(protocol: Shuffled, epsilon: float) -> Value:
-    """delta at epsilon as far as it is guaranteed, quickly."""
-    found = []
-    for bound in protocol.candidates()[0]:
-        try:
-            curve = protocol.curve(bound.theorem.id)
-        except RegimeError:
-            continue
-        if isinstance(curve, ProfileCurve):
-            delta = curve.enclose(epsilon, SEARCH).upper
-        else:
-            delta = curve.delta(epsilon)
-        theorem = bound.theorem
-        found.append(Value(delta, theorem.status, theorem.direction, theorem.id, theorem.note))
-    return min(found, key=lambda value: value.value)

@@ -9,6 +9,7 @@ from typing import Any
 
 from shuffledp.accounting.bounds import Bound, all_bounds, get_theorem
 from shuffledp.accounting.bounds.identity import delta_lower
+from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.randomizers import LDP, Repeated, Subsampled
 from shuffledp.errors import ConversionError, RegimeError
@@ -92,7 +93,7 @@ def compute(point: Point) -> Cell:
     return Cell(point, epsilon, tuple(claims))
 
 
-def _ask(protocol: Shuffled, bounds: list[Bound], **question: float) -> list[Value]:
+def _ask(protocol: Shuffled, bounds: list[Bound[Curve]], **question: float) -> list[Value]:
     values = []
     for bound in bounds:
         try:

@@ -41,18 +41,18 @@ def table_1() -> Result:
     for rounds, (printed_clones, printed) in enumerate(zip(_CLONES, _OURS, strict=True), start=1):
         unit = _over(Gaussian(9.48, 1.0), rounds)
         diameter = _over(Gaussian(9.48, 2.0), rounds)
-        curve = shuffle_gaussian_rdp(unit, _N)
+        curve = shuffle_gaussian_rdp.curve(unit, _N)
         few = _few_orders(curve)
         rows.append(
             (
                 rounds,
                 printed_clones,
-                published_clones(diameter, _N).epsilon(_DELTA),
+                published_clones.curve(diameter, _N).epsilon(_DELTA),
                 printed,
                 few,
                 relative(few, printed),
                 curve.epsilon(_DELTA),
-                shuffle_gaussian_rdp(diameter, _N).epsilon(_DELTA),
+                shuffle_gaussian_rdp.curve(diameter, _N).epsilon(_DELTA),
                 _proven(Shuffled(diameter, _N)),
             )
         )
@@ -98,12 +98,12 @@ def figure_1a() -> Result:
     rows: list[Row] = []
     for rounds in (1, 10, 30, 100, 300, 1000, 3000, 10_000):
         randomizer = _over(Gaussian(9.48, 1.0), rounds)
-        curve = shuffle_gaussian_rdp(randomizer, _N)
+        curve = shuffle_gaussian_rdp.curve(randomizer, _N)
         proven = Shuffled(randomizer, _N)
         rows.append(
             (
                 rounds,
-                corollary_1(randomizer, _N).epsilon(_DELTA),
+                corollary_1.curve(randomizer, _N).epsilon(_DELTA),
                 _few_orders(curve),
                 curve.epsilon(_DELTA),
                 _proven(proven),
@@ -138,9 +138,9 @@ def figure_1b() -> Result:
         rows.append(
             (
                 rounds,
-                _few_orders(theorem_3(unit, _N)),
-                shuffle_gaussian_rdp(unit, _N).epsilon(_DELTA),
-                shuffle_gaussian_rdp(diameter, _N).epsilon(_DELTA),
+                _few_orders(theorem_3.curve(unit, _N)),
+                shuffle_gaussian_rdp.curve(unit, _N).epsilon(_DELTA),
+                shuffle_gaussian_rdp.curve(diameter, _N).epsilon(_DELTA),
                 _proven(Shuffled(unit, _N)),
                 _proven(Shuffled(diameter, _N)),
             )
@@ -182,9 +182,9 @@ def equation_17(n: int = _N) -> Result:
     """One round of check-in at the paper's setting: (17) itself, beside (18) and what pairs leak."""
     unit, diameter = (CheckIn(Gaussian(5.0, size), 0.1) for size in (1.0, 2.0))
     top = 128
-    summed = summed_17(gaussian_pair("liew-2023-eq-17", unit, n), n, top)
-    cut = theorem_3(unit, n).table(top)
-    near, far = (shuffle_gaussian_rdp(each, n) for each in (unit, diameter))
+    summed = summed_17(gaussian_pair(unit, n), n, top)
+    cut = theorem_3.curve(unit, n).table(top)
+    near, far = (shuffle_gaussian_rdp.curve(each, n) for each in (unit, diameter))
     rows: list[Row] = []
     for order in (2, 3, 4, 8, 16, 30, 64, 128):
         leaks = (near.renyi(float(order)), far.renyi(float(order)))

@@ -1,0 +1,111 @@
+"""Which randomizers a theorem speaks of: each scope returns one as the theorem sees it, or refuses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from shuffledp.accounting.randomizers import (
+    LDP,
+    CheckIn,
+    Gaussian,
+    Randomizer,
+    Repeated,
+    Subsampled,
+)
+from shuffledp.errors import RegimeError
+
+Scope = Callable[[Randomizer], Any]
+"""RegimeError where the theorem is silent."""
+
+
+def ldp(randomizer: Randomizer) -> LDP:
+    """One round of anything, taken for any randomizer of the same local guarantee."""
+    one_round(randomizer)
+    if isinstance(randomizer, LDP):
+        return randomizer
+    if not 0.0 < randomizer.eps0 < math.inf:
+        raise RegimeError("a finite eps0 > 0", f"eps0 = {randomizer.eps0:g}")
+    return LDP(randomizer.eps0)
+
+
+def pure_ldp(randomizer: Randomizer) -> LDP:
+    """As ``ldp``, without a local delta."""
+    found = ldp(randomizer)
+    if found.delta0:
+        raise RegimeError("a pure randomizer (delta0 = 0)", f"delta0 = {found.delta0:g}")
+    return found
+
+
+def approximate_ldp(randomizer: Randomizer) -> LDP:
+    """As ``ldp``, with a local delta."""
+    found = ldp(randomizer)
+    if not found.delta0:
+        raise RegimeError("an approximate randomizer (delta0 > 0)", "delta0 = 0")
+    return found
+
+
+def whole_class(randomizer: Randomizer) -> LDP:
+    """The class of all randomizers with a local guarantee: a data set speaks of its worst one."""
+    one_round(randomizer)
+    if not isinstance(randomizer, LDP):
+        raise RegimeError("the class of all eps0-LDP randomizers", str(randomizer))
+    return randomizer
+
+
+def known_law(randomizer: Randomizer) -> Randomizer:
+    """One round of a randomizer of which more is known than its local guarantee."""
+    one_round(randomizer)
+    if isinstance(randomizer, LDP):
+        raise RegimeError("a randomizer with a known law", str(randomizer))
+    return randomizer
+
+
+def gaussian(randomizer: Randomizer) -> Randomizer:
+    """Gaussian reports, of all users, checked in or drawn, in any number of rounds."""
+    if not is_gaussian(randomizer):
+        raise RegimeError("Gaussian reports, checked in or drawn", str(randomizer))
+    return randomizer
+
+
+def gaussian_round(randomizer: Randomizer) -> Randomizer:
+    """One round of them."""
+    if isinstance(randomizer, Repeated):
+        raise RegimeError("one round", str(randomizer))
+    return gaussian(randomizer)
+
+
+def drawn(randomizer: Randomizer) -> Subsampled:
+    """One round of users drawn without replacement."""
+    if not isinstance(randomizer, Subsampled):
+        raise RegimeError("users drawn without replacement", str(randomizer))
+    return randomizer
+
+
+def drawn_otherwise(randomizer: Randomizer) -> Subsampled:
+    """As ``drawn``, and their reports are not Gaussian."""
+    if is_gaussian(randomizer):
+        raise RegimeError("reports that are not Gaussian", str(randomizer))
+    return drawn(randomizer)
+
+
+def several_rounds(randomizer: Randomizer) -> Repeated:
+    """The same users in many rounds."""
+    if not isinstance(randomizer, Repeated):
+        raise RegimeError("several rounds", str(randomizer))
+    return randomizer
+
+
+def one_round(randomizer: Randomizer) -> Randomizer:
+    """One round of all users."""
+    if isinstance(randomizer, Repeated | Subsampled):
+        raise RegimeError("one round of all users", str(randomizer))
+    return randomizer
+
+
+def is_gaussian(randomizer: Randomizer) -> bool:
+    """Whether the reports are Gaussian, checked in, drawn or repeated or not."""
+    while isinstance(randomizer, (Repeated, CheckIn, Subsampled)):
+        randomizer = randomizer.randomizer
+    return isinstance(randomizer, Gaussian)

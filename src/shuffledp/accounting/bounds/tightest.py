@@ -1,0 +1,166 @@
+"""The tightest of several bounds: the one place where they are weighed against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from shuffledp.accounting.bounds.theorem import Bound, all_bounds
+from shuffledp.accounting.curves import Curve
+from shuffledp.accounting.randomizers import Randomizer
+from shuffledp.errors import ConversionError, RegimeError
+from shuffledp.labels import Value
+from shuffledp.numerics.enclosure import FINE, Enclosure
+
+SILENT = (RegimeError, ConversionError)
+"""What a bound raises that has no answer here; another may have one."""
+_PROBES = (0.0, 2.0, 5.0)
+"""Deviations of a loss at which curves are compared."""
+_T = TypeVar("_T")
+
+
+def candidates(randomizer: Randomizer) -> tuple[list[Bound[Curve]], list[Bound[Curve]]]:
+    """Bounds worth asking: for the guaranteed end, and for the leaked end."""
+    asked = [bound for bound in all_bounds() if bound.worth_asking(randomizer)]
+    asked.sort(key=lambda bound: bound.turn)
+    return [b for b in asked if not b.leaks], [b for b in asked if b.leaks]
+
+
+class Tightest(Curve):
+    """Several bounds on the same end as one curve: at each point the best of their answers.
+
+    ``make`` builds the curve of a bound when it is first needed. A bound without an answer is passed
+    over; where none has one, the first of them says why.
+    """
+
+    kind = "tightest"
+
+    def __init__(
+        self, bounds: Sequence[Bound[Curve]], make: Callable[[Bound[Curve]], Curve]
+    ) -> None:
+        self.bounds, self._make = bounds, make
+        self._curves: dict[str, Curve] = {}
+
+    @classmethod
+    def about(cls, bounds: Sequence[Bound[Curve]], randomizer: Randomizer, n: int) -> Tightest:
+        """For n users of a randomizer."""
+        return cls(bounds, lambda bound: bound.curve(randomizer, n))
+
+    def delta(self, epsilon: float) -> float:
+        return self.best("delta", epsilon).value
+
+    def epsilon(self, delta: float) -> float:
+        return self.best("epsilon", delta).value
+
+    def renyi(self, order: float) -> float:
+        return self.best("renyi", order).value
+
+    def tradeoff(self, alpha: float) -> float:
+        return self.best("tradeoff", alpha).value
+
+    def enclose(self, epsilon: float, width: float = FINE) -> Enclosure:
+        found = list(self.answers(lambda _, curve: curve.enclose(epsilon, width)))
+        pick = self._pick("delta")
+        return Enclosure(pick(x.lower for x in found), pick(x.upper for x in found))
+
+    def best(self, quantity: str, at: float, enough: float | None = None) -> Value:
+        """The best answer, labelled, or the first that is no larger than ``enough``."""
+        return self._labelled(quantity, lambda curve: getattr(curve, quantity)(at), enough)
+
+    def quick_delta(self, epsilon: float, width: float, enough: float | None = None) -> Value:
+        """As ``best``, of upper bounds, which may be so much larger."""
+        return self._labelled("delta", lambda curve: curve.enclose(epsilon, width).upper, enough)
+
+    def largest_epsilon(self, delta: float, most: float) -> Value:
+        """As ``best``, of what data sets leak; nothing leaks more than ``most``.
+
+        Begins with the bound likely to be largest: a look at most others then shows them to be less.
+        """
+
+        def likely(bound: Bound[Curve]) -> float:
+            try:
+                return self._curve(bound).likely_epsilon(delta, most)
+            except SILENT:
+                return 0.0
+
+        found: list[Value] = []
+
+        def ask(bound: Bound[Curve], curve: Curve) -> Value:
+            if not (found and curve.seen_below(found[0].value, delta)):
+                found.append(bound.theorem.value(curve.epsilon(delta)))
+            return found[0]
+
+        ordered = sorted(self.bounds, key=likely, reverse=True)
+        for _ in self.answers(ask, ordered):
+            pass
+        return max(found, key=lambda value: value.value)
+
+    def sketched(self, quantity: str, at: Sequence[float]) -> list[float]:
+        pick = self._pick(quantity)
+        rows: list[list[float]] = []
+        one = quantity == "epsilon" and len(at) == 1
+
+        def ask(_: Any, curve: Curve) -> None:
+            if one and rows and pick is min and curve.sketched("delta", rows[0])[0] > at[0]:
+                return  # needs a larger epsilon
+            rows.append(curve.sketched(quantity, at))
+
+        for _ in self.answers(ask, self.bounds if one else self.useful()):
+            pass
+        return [pick(column) for column in zip(*rows, strict=True)]
+
+    def useful(self) -> Sequence[Bound[Curve]]:
+        """Those with the tightest delta somewhere, and those without a delta."""
+        if len(self.bounds) < 2:
+            return self.bounds
+        deltas: dict[str, list[float]] = {}
+        unit = 0.0
+        for bound in self.bounds:
+            try:
+                curve = self._curve(bound)
+                unit = unit or 2.5 * curve.sketched("delta", [0.0])[0]
+                deltas[bound.theorem.id] = curve.sketched("delta", [unit * k for k in _PROBES])
+            except SILENT:
+                continue
+        pick = self._pick("delta")
+        best = {pick(deltas, key=lambda i: deltas[i][k]) for k in range(len(_PROBES)) if deltas}
+        return [b for b in self.bounds if b.theorem.id in best or b.theorem.id not in deltas]
+
+    def answers(
+        self,
+        ask: Callable[[Bound[Curve], Curve], _T],
+        bounds: Sequence[Bound[Curve]] | None = None,
+    ) -> Iterator[_T]:
+        """What each bound (or each of these) answers, one after the other."""
+        silent: list[Exception] = []
+        asked = self.bounds if bounds is None else bounds
+        for bound in asked:
+            try:
+                with bound.named():
+                    answer = ask(bound, self._curve(bound))
+            except SILENT as error:
+                silent.append(error)
+            else:
+                yield answer
+        if len(silent) == len(asked):
+            raise silent[0] if silent else RegimeError("a bound that speaks of this", "none")
+
+    def _curve(self, bound: Bound[Curve]) -> Curve:
+        if bound.theorem.id not in self._curves:
+            self._curves[bound.theorem.id] = self._make(bound)
+        return self._curves[bound.theorem.id]
+
+    def _pick(self, quantity: str) -> Callable[..., Any]:
+        """Least loss of upper bounds, most of lower ones; a trade-off is large where the loss is small."""
+        return max if self.bounds[0].leaks != (quantity == "tradeoff") else min
+
+    def _labelled(
+        self, quantity: str, ask: Callable[[Curve], float], enough: float | None
+    ) -> Value:
+        found = []
+        for value in self.answers(lambda bound, curve: bound.theorem.value(ask(curve))):
+            found.append(value)
+            if enough is not None and value.value <= enough:
+                break
+        best: Value = self._pick(quantity)(found, key=lambda value: value.value)
+        return best

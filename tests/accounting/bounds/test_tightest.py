@@ -1,0 +1,185 @@
+"""A registered theorem enters the answers: one place weighs all bounds that speak of a randomizer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from shuffledp import (
+    KRR,
+    LDP,
+    CheckIn,
+    Direction,
+    Gaussian,
+    Laplace,
+    RegimeError,
+    Repeated,
+    Shuffled,
+    Status,
+    Subsampled,
+    calibrate,
+)
+from shuffledp.accounting.bounds import Theorem, all_bounds, bound, theorem
+from shuffledp.accounting.bounds.scopes import known_law, pure_ldp, whole_class
+from shuffledp.accounting.bounds.tightest import Tightest, candidates
+from shuffledp.accounting.curves import Curve
+from shuffledp.accounting.randomizers import Randomizer
+from shuffledp.collection.planning import Target
+
+GUARANTEE = (Status.PROVEN, Direction.UPPER)
+LEAK = (Status.FIXED_PAIR, Direction.LOWER)
+Register = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Stated(Curve):
+    """A theorem that knows one epsilon, at every delta."""
+
+    known: float
+
+    def epsilon(self, delta: float) -> float:
+        return self.known
+
+    def delta(self, epsilon: float) -> float:
+        return 0.0 if epsilon >= self.known else 1.0
+
+
+@pytest.fixture
+def register(monkeypatch: pytest.MonkeyPatch) -> Register:
+    """Registers theorems for one test."""
+    monkeypatch.setattr(theorem, "_BOUNDS", dict(theorem._BOUNDS))
+
+    def add(
+        labels: tuple[Status, Direction], curve: Curve, scope: Any = pure_ldp, **how: Any
+    ) -> None:
+        made = Theorem("mine", "me", "so", "always", *labels, proof="proofs/mine.md")
+        bound(made, scope, **how)(lambda randomizer, n: curve)
+
+    return add
+
+
+@pytest.mark.parametrize("randomizer", [LDP(1.0), KRR(8, eps0=1.0)], ids=str)
+def test_a_proven_theorem_enters_every_answer(register: Register, randomizer: Randomizer) -> None:
+    protocol = Shuffled(randomizer, 1000)
+    before = protocol.epsilon(1e-6)
+    register(GUARANTEE, Stated(0.5 * (before.lower + before.upper)))
+    after = protocol.epsilon(1e-6)
+    assert after.theorem == "mine"
+    assert before.lower < after.upper < before.upper
+    assert after.lower_end == before.lower_end
+
+
+def test_it_enters_draws_plans_and_calibration(register: Register) -> None:
+    drawn = Shuffled(Subsampled(LDP(1.0), 999), 1000)
+    before = drawn.delta(0.2).upper
+    register(GUARANTEE, Stated(0.19))
+    assert drawn.guarantees().delta(0.2) == 0.0 < before
+    assert Target(0.2, 1e-6, 1000).achieved(LDP(1.0)).theorem == "mine"
+    with pytest.raises(ArithmeticError, match="empty interval"):  # believed, and shown to be wrong
+        calibrate(LDP, epsilon=0.2, delta=1e-6, eps0=1.0)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        (Status.HEURISTIC, Direction.UPPER),
+        (Status.FIXED_PAIR, Direction.UPPER),
+        (Status.PROVEN, Direction.ESTIMATE),
+        (Status.HEURISTIC, Direction.LOWER),
+    ],
+)
+def test_what_is_not_shown_never_enters(register: Register, labels: Any) -> None:
+    protocol = Shuffled(LDP(1.0), 1000)
+    before = protocol.epsilon(1e-6)
+    register(labels, Stated(0.0 if labels[1] is not Direction.LOWER else 9.0))
+    assert protocol.epsilon(1e-6) == before
+    assert "mine" in {value.theorem for value in protocol.bounds(delta=1e-6)}
+
+
+def test_a_leak_enters_the_other_end(register: Register) -> None:
+    protocol = Shuffled(LDP(1.0), 1000)
+    before = protocol.epsilon(1e-6)
+    register(LEAK, Stated(0.5 * (before.lower + before.upper)), whole_class)
+    after = protocol.epsilon(1e-6)
+    assert after.lower_end.theorem == "mine"
+    assert before.lower < after.lower < before.upper
+
+
+@pytest.mark.parametrize("how", [{"asked_of": False}, {"asked_of": known_law}])
+def test_only_where_it_is_worth_asking(register: Register, how: dict[str, Any]) -> None:
+    register(GUARANTEE, Stated(0.0), **how)
+    assert Shuffled(LDP(1.0), 1000).epsilon(1e-6).theorem == "stronger-clones"
+
+
+def test_others_answer_what_the_first_cannot(register: Register) -> None:
+    register(GUARANTEE, Stated(0.0), turn=0)
+    protocol = Shuffled(LDP(1.0), 1000)
+    assert [b.theorem.id for b in protocol.candidates()[0]] == ["mine", "stronger-clones"]
+    assert protocol.renyi(2.0).theorem == "stronger-clones"
+
+
+def test_errors_name_the_theorem(register: Register) -> None:
+    def refuse(randomizer: Randomizer, n: int) -> Curve:
+        raise RegimeError("more", n)
+
+    made = Theorem("silent", "me", "so", "never", *GUARANTEE, proof="proofs/mine.md")
+    found = bound(made, pure_ldp)(refuse)
+    with pytest.raises(RegimeError, match=r"silent.* requires more") as caught:
+        found.curve(LDP(1.0), 5)
+    assert caught.value.theorem == "silent"
+    tightest = Tightest.about([found], LDP(1.0), 5)
+    with pytest.raises(RegimeError, match="silent"):
+        tightest.epsilon(1e-6)
+
+
+ASKED = {
+    LDP(1.0): (["stronger-clones"], ["dataset-2rr", "dataset-3rr"]),
+    LDP(1.0, 1e-9): (
+        ["stronger-clones-approximate", "feldman-2021-approximate"],
+        ["dataset-2rr", "dataset-3rr"],
+    ),
+    KRR(4, eps0=1.0): (["blanket", "stronger-clones"], ["dataset"]),
+    Gaussian(3.0): (
+        ["blanket", "gaussian-unshuffled", "gaussian-approximate"],
+        ["shuffle-gaussian", "dataset"],
+    ),
+    Subsampled(KRR(4, eps0=1.0), 10): (["subsampled"], ["subsampled-dataset"]),
+    Subsampled(Gaussian(3.0), 10): (["gaussian-unshuffled", "subsampled"], ["shuffle-gaussian"]),
+    Repeated(LDP(1.0), 2): (["composition"], ["composition-dataset"]),
+    Repeated(CheckIn(Gaussian(3.0), 0.5), 2): (
+        ["gaussian-unshuffled", "composition"],
+        ["composition-dataset"],
+    ),
+}
+
+
+@pytest.mark.parametrize("randomizer", ASKED, ids=str)
+def test_who_is_asked(randomizer: Randomizer) -> None:
+    found = candidates(randomizer)
+    assert tuple([b.theorem.id for b in end] for end in found) == ASKED[randomizer]
+
+
+@pytest.mark.parametrize("question", [{"delta": 1e-6}, {"epsilon": 0.2}, {"alpha": 0.2}], ids=str)
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        Shuffled(LDP(0.4), 2000),
+        Shuffled(LDP(3.0), 2000),
+        Shuffled(KRR(5, eps0=1.0), 2000),
+        Shuffled(Laplace(eps0=1.0), 500),
+        Shuffled(Gaussian(4.0), 500),
+        Shuffled(LDP(0.5), 1000) ** 3,
+    ],
+    ids=str,
+)
+def test_what_is_only_compared_is_never_tighter(
+    protocol: Shuffled, question: dict[str, float]
+) -> None:
+    """asked_of=False says that another bound is at least as tight."""
+    answer = protocol.ask(**question).guarantee.value
+    labels = {b.theorem.id: (b.theorem.status, b.theorem.direction) for b in all_bounds()}
+    for value in protocol.bounds(**question):
+        if labels[value.theorem] == GUARANTEE:
+            less = answer - value.value if "alpha" not in question else value.value - answer
+            assert less <= 1e-3 * answer, value
