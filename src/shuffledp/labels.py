@@ -106,6 +106,12 @@ class Interval:
                 f" above {self.upper!r} ({self.upper_end.theorem})"
             )
 
+    @classmethod
+    def of(cls, quantity: str, guaranteed: Value, leaked: Value) -> Interval:
+        """From the end that holds for every data set and the one that a data set leaks."""
+        ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
+        return cls(quantity, *ends)
+
     @property
     def lower(self) -> float:
         """The lower end."""
@@ -142,11 +148,12 @@ class Interval:
     def __str__(self) -> str:
         return (
             f"{self.quantity} in [{outward(self.lower, up=False)}, {outward(self.upper, up=True)}]"
-            f" ({self.status.value} by {self.theorem}; leaked by {self._witness.theorem})"
+            f" ({self.status.value} by {self.theorem}; leaked by {self.leaked.theorem})"
         )
 
     @property
-    def _witness(self) -> Value:
+    def leaked(self) -> Value:
+        """The end that a concrete data set leaks."""
         return self.upper_end if self.quantity == "tradeoff" else self.lower_end
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shuffledp.accounting.protocols import Shuffled
-from shuffledp.accounting.protocols.shuffled import QUESTIONS
+from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.display.text import NAMES
 from shuffledp.errors import ConversionError, MissingExtraError, RegimeError

@@ -74,7 +74,7 @@ def test_it_enters_draws_plans_and_calibration(register: Register) -> None:
     drawn = Shuffled(Subsampled(LDP(1.0), 999), 1000)
     before = drawn.delta(0.2).upper
     register(GUARANTEE, Stated(0.19))
-    assert drawn.guarantees().delta(0.2) == 0.0 < before
+    assert drawn.proven().delta(0.2) == 0.0 < before
     assert Target(0.2, 1e-6, 1000).achieved(LDP(1.0)).theorem == "mine"
     with pytest.raises(ArithmeticError, match="empty interval"):  # believed, and shown to be wrong
         calibrate(LDP, epsilon=0.2, delta=1e-6, eps0=1.0)

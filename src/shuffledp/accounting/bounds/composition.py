@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import compress
+from typing import Any
 
 import numpy as np
 
 from shuffledp.accounting.bounds.clones import chen_gdp
 from shuffledp.accounting.bounds.published import local
 from shuffledp.accounting.bounds.scopes import is_gaussian, several_rounds
-from shuffledp.accounting.bounds.theorem import Refutation, Theorem, bound
+from shuffledp.accounting.bounds.theorem import Bound, C, Refutation, Theorem, bound
 from shuffledp.accounting.bounds.tightest import Tightest, candidates
 from shuffledp.accounting.curves import (
     NEVER,
@@ -70,6 +71,7 @@ class StatedRound:
 
 
 AnyRound = Round | StatedRound
+Route = Callable[[Sequence[AnyRound]], Curve]
 
 
 @dataclass(frozen=True)
@@ -343,11 +345,24 @@ def _leaked_renyi(r: AnyRound, order: float) -> float:
     return max(curve.renyi(order) for curve in _witnesses(r))
 
 
-def _rounds(randomizer: Repeated, n: int) -> list[AnyRound]:
-    return [Round(randomizer.randomizer, n, randomizer.rounds)]
+ROUTES: dict[str, tuple[Bound[Curve], Route]] = {}
+"""Theorem id -> its bound for repeated rounds, and the curve it gives for any list of rounds."""
 
 
-@bound(
+def _route(
+    theorem: Theorem, of_rounds: Callable[[Sequence[AnyRound]], C], **asked: Any
+) -> Bound[C]:
+    """Register a theorem about any list of rounds."""
+
+    def repeated(randomizer: Repeated, n: int) -> C:
+        return of_rounds([Round(randomizer.randomizer, n, randomizer.rounds)])
+
+    made = bound(theorem, several_rounds, **asked)(repeated)
+    ROUTES[theorem.id] = made, of_rounds
+    return made
+
+
+composition = _route(
     Theorem(
         id="composition",
         citation="dominating pairs compose: Zhu, Dong, Wang 2022 (AISTATS); losses and their sum our own",
@@ -357,15 +372,10 @@ def _rounds(randomizer: Repeated, n: int) -> list[AnyRound]:
         direction=Direction.UPPER,
         proof="proofs/composition.md",
     ),
-    several_rounds,
+    composed_upper,
     turn=4,
 )
-def composition(randomizer: Repeated, n: int) -> Curve:
-    """All rounds at once."""
-    return composed_upper(_rounds(randomizer, n))
-
-
-@bound(
+composition_dataset = _route(
     Theorem(
         id="composition-dataset",
         citation="exact computation",
@@ -375,15 +385,10 @@ def composition(randomizer: Repeated, n: int) -> Curve:
         direction=Direction.LOWER,
         proof="proofs/composition.md",
     ),
-    several_rounds,
+    composed_lower,
     turn=1,
 )
-def composition_dataset(randomizer: Repeated, n: int) -> Curve:
-    """The same data set in every round."""
-    return composed_lower(_rounds(randomizer, n))
-
-
-@bound(
+composition_rdp = _route(
     Theorem(
         id="composition-rdp",
         citation="Mironov 2017 (CSF), Proposition 1; conversion by Canonne, Kamath, Steinke 2020",
@@ -393,15 +398,10 @@ def composition_dataset(randomizer: Repeated, n: int) -> Curve:
         direction=Direction.UPPER,
         proof="proofs/composition.md",
     ),
-    several_rounds,
+    composed_renyi,
     asked_of=False,
 )
-def composition_rdp(randomizer: Repeated, n: int) -> Curve:
-    """What most accountants do."""
-    return composed_renyi(_rounds(randomizer, n))
-
-
-@bound(
+composition_strong = _route(
     Theorem(
         id="composition-strong",
         citation="Kairouz, Oh, Viswanath 2015 (ICML), Theorem 3.3",
@@ -411,15 +411,10 @@ def composition_rdp(randomizer: Repeated, n: int) -> Curve:
         direction=Direction.UPPER,
         proof="proofs/composition.md",
     ),
-    several_rounds,
+    StrongComposition,
     asked_of=False,
 )
-def composition_strong(randomizer: Repeated, n: int) -> Curve:
-    """Strong composition, the baseline."""
-    return StrongComposition(_rounds(randomizer, n))
-
-
-@bound(
+composition_gdp = _route(
     Theorem(
         id="composition-gdp",
         citation="Chen, Cao, Ge 2024 (ICASSP), Theorem 3; Dong, Roth, Su 2022, Corollary 3.3",
@@ -437,8 +432,5 @@ def composition_strong(randomizer: Repeated, n: int) -> Curve:
         ),
         note="composes chen-2024-gdp: no finite n is guaranteed, and at the one on record a data set leaks more",
     ),
-    several_rounds,
+    composed_gdp,
 )
-def composition_gdp(randomizer: Repeated, n: int) -> Curve:
-    """The papers' proposition over rounds."""
-    return composed_gdp(_rounds(randomizer, n))

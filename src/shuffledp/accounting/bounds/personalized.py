@@ -7,6 +7,7 @@ Bern(gamma_i) over the others, where every other report law is at least gamma_i 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -33,7 +34,38 @@ _LIMIT = SearchLimit(600.0)
 """As far as exponentials are formed."""
 
 
-def personal_curve(scenes: list[Scene], crowd: DominatingBinomial, end: PureEnd) -> ProfileCurve:
+@dataclass(frozen=True)
+class PersonalCurve(ProfileCurve):
+    """Where epsilon is known to be ``near`` something it is searched from there, in few steps."""
+
+    near: float = 0.0
+
+    def epsilon(self, delta: float) -> float:
+        """What the search leaves over is at most 3e-3 in delta; where it fails the slow one answers."""
+        goal = math.log(delta)
+        x, slope = min(self.near, 0.9 * self.searched.epsilon), -16.0  # d ln delta / d ln epsilon
+        previous: tuple[float, float] | None = None
+        for _ in range(10 if self.near > 0.0 else 0):
+            y = math.log(max(self.delta(x), 1e-300)) - goal
+            if -3e-3 <= y <= 0.0:
+                return x
+            if previous is not None and previous[0] != x:
+                found = (y - previous[1]) / math.log(x / previous[0])
+                slope = min(max(found, -200.0), -2.0)
+            previous = (x, y)
+            x = x * math.exp(min(max(-(y + 1.5e-3) / slope, -0.7), 0.7))
+            if not 0.0 < x < self.searched.epsilon:
+                break
+        return self.searched_epsilon(delta)
+
+    def searched_epsilon(self, delta: float) -> float:
+        """As of any profile."""
+        return super().epsilon(delta)
+
+
+def personal_curve(
+    scenes: list[Scene], crowd: DominatingBinomial, end: PureEnd, near: float = 0.0
+) -> PersonalCurve:
     """The upper bound for a victim with these scenes among a crowd that this binomial dominates."""
     share = crowd.p if crowd.trials else 1.0
     cases = []
@@ -48,30 +80,7 @@ def personal_curve(scenes: list[Scene], crowd: DominatingBinomial, end: PureEnd)
         value = min(up(value * crowd.factor, FORMULA) + crowd.extra, 1.0)
         return Enclosure(value, value)
 
-    return ProfileCurve(profile, end, limit=_LIMIT)
-
-
-def epsilon_upper(curve: ProfileCurve, delta: float, guess: float) -> float:
-    """epsilon with delta(epsilon) <= delta certified, searched from a good guess in few steps.
-
-    What the search leaves over is at most 3e-3 in delta; without success the slow search answers.
-    """
-    goal = math.log(delta)
-    x, slope = min(guess, 0.9 * curve.searched.epsilon), -16.0  # slope: of ln delta over ln epsilon
-    previous: tuple[float, float] | None = None
-    for _ in range(10):
-        value = curve.delta(x)
-        y = math.log(max(value, 1e-300)) - goal
-        if -3e-3 <= y <= 0.0:
-            return x
-        if previous is not None and previous[0] != x:
-            found = (y - previous[1]) / math.log(x / previous[0])
-            slope = min(max(found, -200.0), -2.0)
-        previous = (x, y)
-        x = x * math.exp(min(max(-(y + 1.5e-3) / slope, -0.7), 0.7))
-        if not 0.0 < x < curve.searched.epsilon:
-            break
-    return curve.epsilon(delta)
+    return PersonalCurve(profile, end, limit=_LIMIT, near=near)
 
 
 def spread(outcomes: Outcomes) -> float:

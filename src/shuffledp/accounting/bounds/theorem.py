@@ -50,7 +50,7 @@ class Theorem:
 
     def value(self, number: float) -> Value:
         """A number that follows from this theorem."""
-        return Value(number, self.status, self.direction, self.id, self.note)
+        return Value(float(number), self.status, self.direction, self.id, self.note)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""

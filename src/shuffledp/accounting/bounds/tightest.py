@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from shuffledp.accounting.bounds.theorem import Bound, all_bounds
@@ -113,16 +113,14 @@ class Tightest(Curve):
         """Those with the tightest delta somewhere, and those without a delta."""
         if len(self.bounds) < 2:
             return self.bounds
-        deltas: dict[str, list[float]] = {}
-        unit = 0.0
+        pick, start = self._pick("delta"), {}
         for bound in self.bounds:
             try:
-                curve = self._curve(bound)
-                unit = unit or 2.5 * curve.sketched("delta", [0.0])[0]
-                deltas[bound.theorem.id] = curve.sketched("delta", [unit * k for k in _PROBES])
+                start[bound.theorem.id] = self._curve(bound).sketched("delta", [0.0])[0]
             except SILENT:
                 continue
-        pick = self._pick("delta")
+        at = [2.5 * pick(start.values(), default=0.0) * k for k in _PROBES]
+        deltas = {each: self._curves[each].sketched("delta", at) for each in start}
         best = {pick(deltas, key=lambda i: deltas[i][k]) for k in range(len(_PROBES)) if deltas}
         return [b for b in self.bounds if b.theorem.id in best or b.theorem.id not in deltas]
 
@@ -145,6 +143,11 @@ class Tightest(Curve):
         if len(silent) == len(asked):
             raise silent[0] if silent else RegimeError("a bound that speaks of this", "none")
 
+    def choose(self, quantity: str, found: Iterable[Value]) -> Value:
+        """The tightest of these answers, the first of equal ones."""
+        best: Value = self._pick(quantity)(found, key=float)
+        return best
+
     def _curve(self, bound: Bound[Curve]) -> Curve:
         if bound.theorem.id not in self._curves:
             self._curves[bound.theorem.id] = self._make(bound)
@@ -162,5 +165,4 @@ class Tightest(Curve):
             found.append(value)
             if enough is not None and value.value <= enough:
                 break
-        best: Value = self._pick(quantity)(found, key=lambda value: value.value)
-        return best
+        return self.choose(quantity, found)

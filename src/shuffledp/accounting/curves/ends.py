@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from shuffledp.numerics.binomial import Array
+from shuffledp.numerics.rounding import Array
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,16 @@
 from shuffledp.accounting.protocols.calibrate import Calibration, calibrate
 from shuffledp.accounting.protocols.description import describe, restore
 from shuffledp.accounting.protocols.gaussian import SigmaCalibration, calibrate_sigma, pair_values
-from shuffledp.accounting.protocols.personalized import Class, Guarantees, Personalized
+from shuffledp.accounting.protocols.personalized import BudgetClass, Guarantees, Personalized
 from shuffledp.accounting.protocols.published_budgets import published_budgets, published_hps
 from shuffledp.accounting.protocols.refute import Refutal, refute
 from shuffledp.accounting.protocols.rounds import CentralMinibatches, Rounds, Stated
 from shuffledp.accounting.protocols.shuffled import Shuffled
 
 __all__ = [
+    "BudgetClass",
     "Calibration",
     "CentralMinibatches",
-    "Class",
     "Guarantees",
     "Personalized",
     "Refutal",

@@ -70,7 +70,7 @@ def calibrate(
             raise ParameterError("randomizer", "a family with a budget eps0", str(error)) from None
 
     def holds(budget: float, users: int, width: float = FINE) -> bool:
-        proven = Shuffled(built(budget), users).guarantees()
+        proven = Shuffled(built(budget), users).proven()
         try:
             return proven.quick_delta(epsilon, width, enough=delta).value <= delta
         except RegimeError:

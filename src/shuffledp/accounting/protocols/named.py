@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from shuffledp.accounting.protocols.shuffled import QUESTIONS, Shuffled
+from shuffledp.accounting.protocols.base import QUESTIONS
+from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers.catalogue import Parameter, build
 from shuffledp.errors import ParameterError
 

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import checks
-from shuffledp.accounting.bounds import get_bound
+from shuffledp.accounting.bounds import Bound
 from shuffledp.accounting.bounds.blanket import WorstDataset, dataset_curve
+from shuffledp.accounting.bounds.gaussian_proven import gaussian_unshuffled
 from shuffledp.accounting.bounds.personalized import (
-    epsilon_upper,
+    PersonalCurve,
+    personal_blanket,
     personal_curve,
+    personal_dataset,
     score_test,
     spread,
     statistic_delta,
 )
-from shuffledp.accounting.curves import ProfileCurve, PureEnd
+from shuffledp.accounting.bounds.published import local
+from shuffledp.accounting.bounds.tightest import Tightest
+from shuffledp.accounting.curves import Curve, PureEnd
+from shuffledp.accounting.protocols.base import QUESTIONS, Protocol, asked
 from shuffledp.accounting.protocols.budgets import expand
 from shuffledp.accounting.randomizers.families import Family
-from shuffledp.errors import ConversionError, InternalError, ParameterError, answering
-from shuffledp.labels import Direction, Interval, Status, Value
+from shuffledp.errors import InternalError, ParameterError, answering
+from shuffledp.labels import Interval, Value
 from shuffledp.numerics.enclosure import SEARCH
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
+from shuffledp.numerics.logs import complement_above
 from shuffledp.numerics.rounding import FORMULA, SUMS, Array, up
 from shuffledp.numerics.search import bisect
 from shuffledp.numerics.stochastic import DominatingBinomial, dominating_binomial
@@ -41,7 +50,6 @@ _FINE = 800
 _BISECTIONS = 10
 _SAME = 1e-3
 _SHOWN = 20
-_BLANKET = "personal-blanket"
 _NOBODY = DominatingBinomial(0, 1.0, 1.0, 0.0)
 _SHIFTS = (-3.5, 3.5)
 """Where, in standard deviations, counts are computed with relative accuracy."""
@@ -61,7 +69,7 @@ HIDDEN = (
 
 
 @dataclass(frozen=True)
-class Class:
+class BudgetClass:
     """Users of one budget, or of neighbouring budgets taken together."""
 
     eps0: float
@@ -69,7 +77,7 @@ class Class:
     smallest: float
     count: int
     interval: Interval
-    """Amplified epsilon at the delta asked, or delta at the epsilon asked."""
+    """What was asked for, after shuffling."""
     applies: str
     """'amplified', or 'own budget' where shuffling is not known to add anything."""
 
@@ -95,15 +103,16 @@ class Guarantees:
 
     quantity: str
     given: float
-    classes: tuple[Class, ...]
+    classes: tuple[BudgetClass, ...]
     warning: str
     uncovered: str = ""
     """Why nothing is proven of a release that was made in this way, if so."""
 
     @property
-    def worst(self) -> Class:
+    def worst(self) -> BudgetClass:
         """The class with the largest guaranteed loss."""
-        return max(self.classes, key=lambda each: each.interval.upper)
+        largest = min if self.quantity == "tradeoff" else max
+        return largest(self.classes, key=lambda each: each.interval.guarantee.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +123,21 @@ class _Crowd:
     counts: NDArray[np.int64]
 
 
-class Personalized:
+@dataclass
+class _Wanted:
+    """The question, and what the search for one class learns for the next."""
+
+    quantity: str
+    given: float
+    ratio: float = 0.0
+    """epsilon over strength of the class before."""
+
+    def answer(self, bound: Bound[Curve], curve: Curve) -> Value:
+        """What a curve answers."""
+        return bound.theorem.value(getattr(curve, self.quantity)(self.given))
+
+
+class Personalized(Protocol):
     """The shuffled reports of users with budgets of their own.
 
     ``budgets`` holds one number per user, or is a histogram {budget: count}; ``deltas`` one number
@@ -165,8 +188,6 @@ class Personalized:
                 "budgets", f"at most {_MOST_CLASSES} distinct ones for {family.name}", "more"
             )
         self._fine = self._fine_cuts()
-        self._sides: Array | None = None
-        self._guess = 0.0
 
     @property
     def warning(self) -> str:
@@ -175,24 +196,26 @@ class Personalized:
             return HIDDEN
         return VISIBLE + (MANY if self._strengths.size > _MOST_VISIBLE else "")
 
-    def guarantees(self, *, delta: float | None = None, epsilon: float | None = None) -> Guarantees:
-        """By class: epsilon at this delta, or delta at this epsilon."""
-        quantity, given = _question(delta, epsilon)
-        self._guess = 0.0  # epsilon over strength of the class before
-        with answering(self, {"delta" if quantity == "epsilon" else "epsilon": given}):
-            cuts = self._class_cuts()
-            found = [self._class(low, high, quantity, given) for low, high in reversed(cuts)]
-        classes = tuple(reversed(found))
-        return Guarantees(quantity, given, classes, self.warning)
+    def ask(self, **question: float) -> Interval:
+        """As for every protocol: of all users, the one who loses most."""
+        found = self.guarantees(**question)
+        worst = min if found.quantity == "tradeoff" else max
+        leaked = worst((each.interval.leaked for each in found.classes), key=float)
+        return Interval.of(found.quantity, found.worst.interval.guarantee, leaked)
 
-    def guarantees_of_largest(
-        self, *, delta: float | None = None, epsilon: float | None = None
-    ) -> Class:
+    def guarantees(self, **question: float) -> Guarantees:
+        """The same question, answered for each class of users."""
+        given, value = asked(question)
+        wanted = _Wanted(QUESTIONS[given], value)
+        with answering(self, {given: value}):
+            found = [self._class(*cut, wanted) for cut in reversed(self._class_cuts())]
+        return Guarantees(wanted.quantity, value, tuple(reversed(found)), self.warning)
+
+    def guarantees_of_largest(self, **question: float) -> BudgetClass:
         """The class of the largest budget alone."""
-        quantity, given = _question(delta, epsilon)
-        self._guess = 0.0
-        with answering(self, {"delta" if quantity == "epsilon" else "epsilon": given}):
-            return self._class(*self._class_cuts()[-1], quantity, given)
+        given, value = asked(question)
+        with answering(self, {given: value}):
+            return self._class(*self._class_cuts()[-1], _Wanted(QUESTIONS[given], value))
 
     def __str__(self) -> str:
         text = f"{self.n:,} user{'s' * (self.n > 1)}, {self.family.name}, budgets from {self.budgets[0]:g} to"
@@ -218,56 +241,49 @@ class Personalized:
     def _fine_cuts(self) -> list[tuple[int, int]]:
         return _cuts(self._strengths, _FINE) if self._strengths.size > _FINE else []
 
-    def _class(self, low: int, high: int, quantity: str, given: float) -> Class:
-        weak, strong = float(self._strengths[low]), float(self._strengths[high])
-        count = int(self._counts[low : high + 1].sum())
-        upper, theorem = self._guaranteed(low, high, weak, strong, quantity, given)
-        lower = self._lower(low, high, strong, quantity, given, upper)
-        own = theorem != _BLANKET or self._own(quantity, given, upper, strong)
-        interval = Interval(
-            quantity,
-            Value(lower, Status.FIXED_PAIR, Direction.LOWER, "personal-dataset"),
-            Value(upper, Status.PROVEN, Direction.UPPER, theorem),
+    def _class(self, low: int, high: int, wanted: _Wanted) -> BudgetClass:
+        strong = float(self._strengths[high])
+        guaranteed = self._guaranteed(low, high, wanted)
+        leaked = personal_dataset.theorem.value(self._leaked(low, high, wanted, guaranteed.value))
+        own = guaranteed.theorem != personal_blanket.theorem.id
+        own = own or self._own(wanted, guaranteed.value, strong)
+        return BudgetClass(
+            float(self._labels[high]),
+            float(self._labels[low]),
+            int(self._counts[low : high + 1].sum()),
+            Interval.of(wanted.quantity, guaranteed, leaked),
+            "own budget" if own else "amplified",
         )
-        applies = "own budget" if own else "amplified"
-        labels = self._labels
-        return Class(float(labels[high]), float(labels[low]), count, interval, applies)
 
-    def _guaranteed(
-        self, low: int, high: int, weak: float, strong: float, quantity: str, given: float
-    ) -> tuple[float, str]:
-        """The upper end and its theorem: the blanket, or the report as if there were no shuffler."""
-        unshuffled = get_bound("local" if self.family.pure else "gaussian-unshuffled")
-        alone = unshuffled.curve(self.family.member(strong), 1)
-        if quantity == "delta":
-            upper = self._upper(low, high, weak, strong, quantity, given).delta(given)
-            least = alone.delta(given)
-        else:
-            upper = self._epsilon(low, high, weak, strong, given)
-            least = alone.epsilon(given)
-        return (least, unshuffled.theorem.id) if least < upper else (upper, _BLANKET)
+    def _guaranteed(self, low: int, high: int, wanted: _Wanted) -> Value:
+        """By the blanket, or by the report as if there were no shuffler."""
+        strong = float(self._strengths[high])
+        unshuffled: Bound[Curve] = local if self.family.pure else gaussian_unshuffled
+        curves: dict[str, Callable[[], Curve]] = {
+            personal_blanket.theorem.id: lambda: self._upper(low, high, wanted),
+            unshuffled.theorem.id: lambda: unshuffled.curve(self.family.member(strong), 1),
+        }
+        both = Tightest([personal_blanket, unshuffled], lambda bound: curves[bound.theorem.id]())
+        found = list(both.answers(wanted.answer))
+        for value in found:
+            blanket = value.theorem == personal_blanket.theorem.id
+            if blanket and 0.0 < value.value < 0.5 * self.family.top(strong):
+                wanted.ratio = value.value / strong
+        return both.choose(wanted.quantity, found)
 
-    def _epsilon(self, low: int, high: int, weak: float, strong: float, delta: float) -> float:
-        """epsilon by the blanket; infinite where no search finds any."""
-        try:
-            curve = self._upper(low, high, weak, strong, "epsilon", delta)
-            if self._guess > 0.0:
-                upper = epsilon_upper(curve, delta, self._guess * strong)
-            else:
-                upper = curve.epsilon(delta)
-        except ConversionError:
-            return math.inf
-        if 0.0 < upper < 0.5 * self.family.top(strong):
-            self._guess = upper / strong
-        return upper
-
-    def _own(self, quantity: str, given: float, upper: float, strength: float) -> bool:
+    def _own(self, wanted: _Wanted, upper: float, strength: float) -> bool:
         """Whether the report alone, without any shuffler, is known to leak no more."""
         top = self.family.top(strength)
         alone = personal_curve(self.family.scenes(strength, strength), _NOBODY, PureEnd(top))
-        if quantity == "epsilon":
-            return upper >= top or alone.enclose(upper, SEARCH).upper <= given * (1.0 + _SAME)
-        return alone.enclose(given, SEARCH).upper <= upper * (1.0 + _SAME)
+        if wanted.quantity == "epsilon":
+            return upper >= top or alone.enclose(upper, SEARCH).upper <= wanted.given * (
+                1.0 + _SAME
+            )
+        if wanted.quantity == "delta":
+            return alone.enclose(wanted.given, SEARCH).upper <= upper * (1.0 + _SAME)
+        if wanted.quantity == "tradeoff":
+            return alone.tradeoff(wanted.given) >= upper * (1.0 - _SAME)
+        return alone.renyi(wanted.given) <= upper * (1.0 + _SAME)
 
     def _crowd(self, low: int, high: int) -> _Crowd:
         """Everyone but the victim; visible budgets leave those of equal budget, if one class."""
@@ -307,10 +323,9 @@ class Personalized:
             gone = self.gone + (1 if low < high else 0)
         return gammas, _without(gammas, counts, gone)
 
-    def _upper(
-        self, low: int, high: int, weak: float, strong: float, quantity: str, given: float
-    ) -> ProfileCurve:
+    def _upper(self, low: int, high: int, wanted: _Wanted) -> PersonalCurve:
         """The curve of the most promising reference."""
+        strong = float(self._strengths[high])
         crowd = self._strengths if not self.budgets_visible else self._strengths[high : high + 1]
         ranked = []
         for reference in self.family.references(strong, crowd):
@@ -320,26 +335,28 @@ class Personalized:
                 continue
             scenes = self.family.scenes(strong, reference)
             cost = max(spread(scene.outcomes) for scene in scenes)
-            ranked.append((cost / (clones + 1.0), reference, scenes, gammas, counts))
+            ranked.append((cost / (clones + 1.0), scenes, gammas, counts))
         end = PureEnd(self.family.top(strong))
+        near = wanted.ratio * strong
         if not ranked:
-            return personal_curve(self.family.scenes(strong, strong), _NOBODY, end)
+            return personal_curve(self.family.scenes(strong, strong), _NOBODY, end, near)
         ranked.sort(key=lambda entry: entry[0])
-        curves = []
-        for _, _, scenes, gammas, counts in ranked[: 1 if self._grouped else 2]:
-            curves.append(personal_curve(scenes, dominating_binomial(gammas, counts), end))
+        curves = [
+            personal_curve(scenes, dominating_binomial(gammas, counts), end, near)
+            for _, scenes, gammas, counts in ranked[: 1 if self._grouped else 2]
+        ]
         if len(curves) == 1:
             return curves[0]
-        if quantity == "epsilon":
-            first = curves[0].epsilon(given)
+        if wanted.quantity == "epsilon":
+            first = curves[0].searched_epsilon(wanted.given)
             better = first > 0.0 and curves[1].delta(first) < curves[0].delta(first)
             return curves[1] if better else curves[0]
-        return min(curves, key=lambda curve: curve.delta(given))
+        best = max if wanted.quantity == "tradeoff" else min
+        return best(curves, key=lambda curve: getattr(curve, wanted.quantity)(wanted.given))
 
-    def _lower(
-        self, low: int, high: int, strong: float, quantity: str, given: float, upper: float
-    ) -> float:
+    def _leaked(self, low: int, high: int, wanted: _Wanted, guaranteed: float) -> float:
         """What a data set leaks: all others at one value, the victim the strongest of the class."""
+        strong = float(self._strengths[high])
         crowd = self._crowd(low, high)
         counts = crowd.counts
         if low < high:
@@ -350,8 +367,6 @@ class Personalized:
             counts = _without(gammas, counts, self.gone)
         sides = None
         if crowd.strengths.size > 4 * _MOST_CLASSES:
-            if self._sides is None:
-                self._sides = _sides(self.family, self._strengths)
             sides = self._sides[np.searchsorted(self._strengths, crowd.strengths)]
         keep = counts > 0
         others, counts = crowd.strengths[keep], counts[keep]
@@ -361,12 +376,22 @@ class Personalized:
             n = int(counts[0]) + 1
             end = PureEnd(self.family.member(strong).eps0)
             worst = WorstDataset([dataset_curve(scene, n, end) for scene in scenes])
-            value = worst.epsilon(given) if quantity == "epsilon" else worst.delta(given)
-            return value
+            return float(getattr(worst, wanted.quantity)(wanted.given))
         tests = _Tests(self.family, strong, others, counts, None if sides is None else sides[keep])
-        if quantity == "delta":
-            return tests.delta(given)
-        return tests.epsilon(given, upper)
+        if wanted.quantity == "epsilon":
+            return tests.epsilon(wanted.given, guaranteed)
+        if wanted.quantity == "delta":
+            return tests.delta(wanted.given)
+        # nobody has looked for tests: what is true of any data set
+        return float(complement_above(wanted.given)) if wanted.quantity == "tradeoff" else 0.0
+
+    @cached_property
+    def _sides(self) -> Array:
+        """How likely each user, at the victim's first value, reports on its side."""
+        side = _side(self.family)
+        parts = np.array_split(self._strengths, max(1, self._strengths.size // 20_000))
+        near = np.concatenate([self.family.reports(x, 0)[:, side].sum(axis=1) for x in parts])
+        return np.asarray(np.clip(near, 0.0, 1.0), dtype=np.float64)
 
 
 class _Tests:
@@ -430,23 +455,6 @@ def _side(family: Family) -> NDArray[np.bool_]:
     """The outcomes likelier under the victim's first value."""
     one = np.ones(1)
     return np.asarray(family.reports(one, 0)[0] > family.reports(one, 1)[0])
-
-
-def _sides(family: Family, strengths: Array) -> Array:
-    """How likely each user, at the victim's first value, reports on its side."""
-    side = _side(family)
-    parts = np.array_split(strengths, max(1, strengths.size // 20_000))
-    near = np.concatenate([family.reports(part, 0)[:, side].sum(axis=1) for part in parts])
-    return np.asarray(np.clip(near, 0.0, 1.0), dtype=np.float64)
-
-
-def _question(delta: float | None, epsilon: float | None) -> tuple[str, float]:
-    """The quantity asked for, and what is given."""
-    if delta is not None and epsilon is None:
-        return "epsilon", checks.probability("delta", delta)
-    if epsilon is not None and delta is None:
-        return "delta", checks.non_negative("epsilon", epsilon)
-    raise ParameterError("question", "exactly one of delta=, epsilon=", None)
 
 
 def _deltas(deltas: object, n: int) -> Array | None:

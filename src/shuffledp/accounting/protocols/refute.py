@@ -8,7 +8,8 @@ from typing import Any
 from shuffledp import checks
 from shuffledp.accounting.bounds import get_bound
 from shuffledp.accounting.bounds.identity import delta_lower
-from shuffledp.accounting.protocols.shuffled import QUESTIONS, Shuffled
+from shuffledp.accounting.protocols.base import QUESTIONS
+from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import Randomizer, Scene
 from shuffledp.accounting.randomizers.catalogue import PARAMETERS, build
 from shuffledp.errors import ParameterError, answering

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shuffledp import checks
-from shuffledp.accounting.bounds import composition, get_bound, get_theorem
+from shuffledp.accounting.bounds import Bound, composition
 from shuffledp.accounting.bounds.composition import AnyRound, Round, StatedRound
 from shuffledp.accounting.curves import Curve
-from shuffledp.accounting.protocols.shuffled import QUESTIONS, Shuffled, asked
+from shuffledp.accounting.protocols.base import BoundedProtocol, Bounds
+from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import Repeated
-from shuffledp.errors import ConversionError, ParameterError, RegimeError, answering
+from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Interval, Value, in_full
-
-ROUTES: dict[str, Callable[[Sequence[AnyRound]], Curve]] = {
-    "composition": composition.composed_upper,
-    "composition-rdp": composition.composed_renyi,
-    "composition-strong": composition.StrongComposition,
-    "composition-gdp": composition.composed_gdp,
-    "composition-dataset": composition.composed_lower,
-}
-"""Theorem -> the curve it gives for any list of rounds."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +58,7 @@ _REFUSED = (
 
 
 @dataclass(frozen=True, init=False)
-class Rounds:
+class Rounds(BoundedProtocol):
     """Several releases about the same users, each possibly chosen after seeing the earlier ones.
 
     ``entries`` are protocols, or pairs of a protocol and how often it runs::
@@ -106,39 +98,12 @@ class Rounds:
         """epsilon at delta = 0: the pure budgets added up, infinite if one round has none."""
         return composition.pure_budget(self._rounds())
 
-    def epsilon(self, delta: float) -> Interval:
-        """epsilon at this delta."""
-        return self.ask(delta=delta)
-
-    def delta(self, epsilon: float) -> Interval:
-        """delta at this epsilon."""
-        return self.ask(epsilon=epsilon)
-
-    def renyi(self, order: float) -> Interval:
-        """Rényi divergence of this order, the larger of both directions."""
-        return self.ask(order=order)
-
-    def tradeoff(self, alpha: float) -> Interval:
-        """Smallest type II error of any test at type I error alpha (less is worse)."""
-        return self.ask(alpha=alpha)
-
     def ask(self, **question: float) -> Interval:
-        """One of delta=, epsilon=, order=, alpha=."""
-        given, value = asked(question)
-        quantity = QUESTIONS[given]
-        if self._single is not None:
-            return self._single.ask(**question)
-        with answering(self, {given: value}):
-            guaranteed = self._answer("composition", quantity, value)
-            leaked = self._answer("composition-dataset", quantity, value)
-            ends = (guaranteed, leaked) if quantity == "tradeoff" else (leaked, guaranteed)
-            return Interval(quantity, *ends)
+        return super().ask(**question) if self._single is None else self._single.ask(**question)
 
     def guaranteed(self, **question: float) -> Value:
-        """The proven end alone: half the work."""
-        if self._single is not None:
-            return self._single.ask(**question).guarantee
-        return self.bound("composition", **question)
+        once = self._single
+        return super().guaranteed(**question) if once is None else once.guaranteed(**question)
 
     @property
     def _single(self) -> Shuffled | None:
@@ -146,27 +111,19 @@ class Rounds:
         (protocol, count), *others = self.entries
         return protocol if isinstance(protocol, Shuffled) and count == 1 and not others else None
 
-    def bound(self, theorem: str, **question: float) -> Value:
-        """What one route says, labelled: a name from ``ROUTES``."""
-        given, value = asked(question)
-        with answering(self, {"theorem": theorem, given: value}), get_bound(theorem).named():
-            return self._answer(theorem, QUESTIONS[given], value)
+    def candidates(self) -> tuple[Bounds, Bounds]:
+        return [composition.composition], [composition.composition_dataset]
 
-    def bounds(self, **question: float) -> list[Value]:
-        """Every route that answers, from the smallest value to the largest."""
-        found = []
-        for theorem in ROUTES:
-            try:
-                found.append(self.bound(theorem, **question))
-            except (RegimeError, ConversionError):
-                continue
-        return sorted(found, key=lambda answer: answer.value)
+    def _known(self) -> Bounds:
+        return [bound for bound, _ in composition.ROUTES.values()]
 
-    def curve(self, theorem: str) -> Curve:
-        """The whole curve of one route."""
-        if theorem not in ROUTES:
-            raise ParameterError("theorem", "one of " + ", ".join(ROUTES), theorem)
-        return ROUTES[theorem](self._rounds())
+    def _curve(self, bound: Bound[Curve]) -> Curve:
+        return composition.ROUTES[bound.theorem.id][1](self._rounds())
+
+    def _finite(self, value: Value) -> Value:
+        if not math.isfinite(value.value):
+            raise ConversionError(f"{value.theorem} gives no finite number for {self}.")
+        return value
 
     def __pow__(self, times: int) -> Rounds:
         """All of it, this many times over."""
@@ -179,13 +136,6 @@ class Rounds:
 
     def __str__(self) -> str:
         return "; ".join(f"{entry}, {count:,} times" for entry, count in self.entries)
-
-    def _answer(self, theorem: str, quantity: str, value: float) -> Value:
-        number: float = getattr(self.curve(theorem), quantity)(value)
-        known = get_theorem(theorem)
-        if not math.isfinite(number):
-            raise ConversionError(f"{theorem} gives no finite {quantity} for {self}.")
-        return Value(number, known.status, known.direction, known.id, known.note)
 
     def _rounds(self) -> list[AnyRound]:
         return [

@@ -44,7 +44,7 @@ class Target:
         """delta at the target epsilon, all rounds composed, proven."""
         protocol = Shuffled(randomizer, self.n)
         if self.rounds == 1:
-            return protocol.guarantees().quick_delta(self.epsilon, SEARCH)
+            return protocol.proven().quick_delta(self.epsilon, SEARCH)
         return Rounds([(protocol, self.rounds)]).bound("composition", epsilon=self.epsilon)
 
     def unshuffled(self) -> float:

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.protocols.gaussian import pair_values
 from shuffledp.accounting.protocols.named import protocol, question, settings
-from shuffledp.accounting.protocols.shuffled import QUESTIONS
 from shuffledp.interfaces.cli.budgets import account_budgets, budget_options, taken
 from shuffledp.interfaces.cli.options import (
     json_option,

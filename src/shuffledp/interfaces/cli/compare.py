@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.protocols.named import protocol, question
-from shuffledp.accounting.protocols.shuffled import QUESTIONS
 from shuffledp.interfaces.cli.options import (
     json_option,
     plot_option,

@@ -10,8 +10,8 @@ from typing import Any
 
 from shuffledp import checks
 from shuffledp.accounting.protocols import Shuffled, calibrate, calibrate_sigma, pair_values
+from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.protocols.named import protocol, question, settings
-from shuffledp.accounting.protocols.shuffled import QUESTIONS
 from shuffledp.accounting.randomizers.catalogue import build
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.web.equivalents import command_line, snippet

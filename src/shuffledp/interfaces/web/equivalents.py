@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shuffledp.accounting.protocols.shuffled import QUESTIONS
+from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.randomizers.catalogue import OFFERED, WRAPPERS
 from shuffledp.interfaces.web.fields import CROWD, MECHANISM
 

@@ -1,0 +1,157 @@
+"""What every protocol can be asked."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from shuffledp import checks
+from shuffledp.accounting.bounds import Bound
+from shuffledp.accounting.bounds.tightest import SILENT, Tightest
+from shuffledp.accounting.curves import Curve
+from shuffledp.errors import InternalError, ParameterError, UnknownTheoremError, answering
+from shuffledp.labels import Interval, Value
+
+QUESTIONS = {"delta": "epsilon", "epsilon": "delta", "order": "renyi", "alpha": "tradeoff"}
+"""Given parameter -> quantity asked for."""
+_CHECKS = {
+    "delta": checks.probability,
+    "epsilon": checks.non_negative,
+    "order": checks.order,
+    "alpha": checks.unit,
+}
+Bounds = list[Bound[Curve]]
+
+
+def asked(question: dict[str, float]) -> tuple[str, float]:
+    """The one question and its checked value."""
+    if len(question) != 1 or next(iter(question)) not in QUESTIONS:
+        raise ParameterError(
+            "question", "exactly one of delta=, epsilon=, order=, alpha=", sorted(question)
+        )
+    given, value = next(iter(question.items()))
+    return given, _CHECKS[given](given, value)
+
+
+class Protocol(ABC):
+    """Users whose reports are mixed; neighbouring data sets differ in what one of them holds.
+
+    Each question returns an :class:`Interval`: guaranteed for every data set at one end, leaked by a
+    concrete data set at the other.
+    """
+
+    def epsilon(self, delta: float) -> Interval:
+        """epsilon at this delta."""
+        return self.ask(delta=delta)
+
+    def delta(self, epsilon: float) -> Interval:
+        """delta at this epsilon."""
+        return self.ask(epsilon=epsilon)
+
+    def renyi(self, order: float) -> Interval:
+        """Rényi divergence of this order, the larger of both directions."""
+        return self.ask(order=order)
+
+    def tradeoff(self, alpha: float) -> Interval:
+        """Smallest type II error of any test at type I error alpha (less is worse)."""
+        return self.ask(alpha=alpha)
+
+    @abstractmethod
+    def ask(self, **question: float) -> Interval:
+        """One of delta=, epsilon=, order=, alpha=."""
+
+    def guaranteed(self, **question: float) -> Value:
+        """The proven end alone, which may be less work."""
+        return self.ask(**question).guarantee
+
+
+class BoundedProtocol(Protocol):
+    """A protocol of which theorems know whole curves."""
+
+    @abstractmethod
+    def candidates(self) -> tuple[Bounds, Bounds]:
+        """Bounds worth asking for the guaranteed end and for the leaked end."""
+
+    @abstractmethod
+    def _known(self) -> Bounds:
+        """All bounds that may speak of such protocols."""
+
+    @abstractmethod
+    def _curve(self, bound: Bound[Curve]) -> Curve:
+        """What one of them says of this one."""
+
+    def _finite(self, value: Value) -> Value:
+        """The value itself, or why it is none."""
+        return value
+
+    def tightest(self, bounds: Bounds) -> Tightest:
+        """Those bounds as one curve."""
+        return Tightest(bounds, self._curve)
+
+    def proven(self) -> Tightest:
+        """The curve that holds for every data set."""
+        return self.tightest(self.candidates()[0])
+
+    def ask(self, **question: float) -> Interval:
+        """One of delta=, epsilon=, order=, alpha=; the best proven bound and the best lower bound."""
+        given, value = asked(question)
+        quantity = QUESTIONS[given]
+        with answering(self, {given: value}):
+            guaranteed = self._finite(self.proven().best(quantity, value))
+            witnesses = self.tightest(self.candidates()[1])
+            if quantity == "epsilon":
+                leaked = witnesses.largest_epsilon(value, guaranteed.value)
+            else:
+                leaked = witnesses.best(quantity, value)
+            return Interval.of(quantity, guaranteed, self._finite(leaked))
+
+    def guaranteed(self, **question: float) -> Value:
+        given, value = asked(question)
+        with answering(self, {given: value}):
+            return self._finite(self.proven().best(QUESTIONS[given], value))
+
+    def band(self, **question: Sequence[float]) -> tuple[list[float], list[float]]:
+        """Both ends of ``ask`` at many points, for pictures: sound, but up to a few percent wider."""
+        if len(question) != 1:
+            asked(dict.fromkeys(question, 0.0))
+        given, values = next(iter(question.items()))
+        at, quantity = [asked({given: value})[1] for value in values], QUESTIONS[given]
+        with answering(self, {given: at}):
+            ends = [self.tightest(each).sketched(quantity, at) for each in self.candidates()]
+            lower, upper = ends if quantity == "tradeoff" else reversed(ends)
+            for x, low, high in zip(at, lower, upper, strict=True):
+                if not low <= high:
+                    raise InternalError(f"empty band: {low!r} above {high!r} at {given}={x!r}")
+        return lower, upper
+
+    def curve(self, theorem: str) -> Curve:
+        """The whole curve of one theorem."""
+        return self._curve(self._called(theorem))
+
+    def bound(self, theorem: str, **question: float) -> Value:
+        """What one theorem says, labelled; raises outside its regime."""
+        given, value = asked(question)
+        bound = self._called(theorem)
+        with answering(self, {"theorem": theorem, given: value}):
+            return self._finite(self.tightest([bound]).best(QUESTIONS[given], value))
+
+    def _called(self, theorem: str) -> Bound[Curve]:
+        known = {bound.theorem.id: bound for bound in self._known()}
+        if theorem not in known:
+            raise UnknownTheoremError(theorem, sorted(known))
+        return known[theorem]
+
+    def bounds(self, **question: float) -> list[Value]:
+        """Every applicable bound, labelled, from the smallest value to the largest."""
+        return self.survey(**question)[0]
+
+    def survey(self, **question: float) -> tuple[list[Value], dict[str, str]]:
+        """As ``bounds``, and the theorems that say nothing here, with the reason."""
+        asked(question)
+        answers, reasons = [], {}
+        for bound in self._known():
+            try:
+                answers.append(self.bound(bound.theorem.id, **question))
+            except SILENT as error:
+                reasons[bound.theorem.id] = str(error)
+        return sorted(answers, key=lambda answer: answer.value), reasons
