@@ -19,6 +19,7 @@ from shuffledp import (
     Stated,
 )
 from shuffledp.accounting.bounds.gaussian_proven import RevealedRounds
+from shuffledp.accounting.bounds.tightest import Tightest
 from shuffledp.accounting.curves import (
     NEVER,
     GDPCurve,
@@ -28,7 +29,6 @@ from shuffledp.accounting.curves import (
     TradeoffFunction,
 )
 from shuffledp.accounting.curves.convert import tradeoff_from_profile
-from shuffledp.accounting.protocols import shuffled
 from shuffledp.numerics.enclosure import Enclosure
 
 
@@ -137,6 +137,7 @@ def test_empty_answers_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         Enclosure(0.2, 0.4).narrowed(Enclosure(0.5, 0.6))
     with pytest.raises(InternalError, match="empty enclosure"):
         Enclosure(math.nan, 1.0)
-    monkeypatch.setattr(shuffled, "band", lambda *_: ([0.2, 0.5], [0.3, 0.4]))
+    ends = iter([[0.3, 0.4], [0.2, 0.5]])
+    monkeypatch.setattr(Tightest, "sketched", lambda *_: next(ends))
     with pytest.raises(InternalError, match=r"empty band: 0.5 above 0.4 at delta=1e-06.*n=7"):
         Shuffled(LDP(1.0), 7).band(delta=[1e-5, 1e-6])

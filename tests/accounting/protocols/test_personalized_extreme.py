@@ -145,7 +145,7 @@ def test_a_failure_names_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None
     def fail(*_: object) -> float:
         raise OverflowError("math range error")
 
-    monkeypatch.setattr(Personalized, "_lower", fail)
+    monkeypatch.setattr(Personalized, "_leaked", fail)
     users = Personalized(LaplaceFamily(), [0.1, 0.30000000000000004], budgets_visible=True)
     with pytest.raises(InternalError, match=r"OverflowError.*0\.30000000000000004.*delta=1e-06"):
         users.guarantees(delta=1e-6)

@@ -25,6 +25,7 @@ from shuffledp import (
     Stated,
     Status,
     Subsampled,
+    UnknownTheoremError,
     optimised_unary,
 )
 from shuffledp.accounting.bounds import composition
@@ -236,7 +237,7 @@ def test_clear_refusals():
         Rounds([(GENERIC, 0)])
     with pytest.raises(ParameterError, match="entries"):
         Rounds([LDP(1.0)])
-    with pytest.raises(ParameterError, match="one of composition"):
+    with pytest.raises(UnknownTheoremError, match="one of composition"):
         Rounds([(GENERIC, 2)]).bound("stronger-clones", delta=1e-6)
     with pytest.raises(ParameterError, match="rounds"):
         GENERIC**0.5
