@@ -174,7 +174,7 @@ class Epochs(Account):
     @property
     def protocol(self) -> Shuffled:
         """One epoch, the blocks being clients."""
-        return Shuffled(LDP(self.eps0), self.blocks)
+        return Shuffled(LDP(self.eps0, sequential=True), self.blocks)
 
     def claims(self, releases: int) -> tuple[Value, ...]:
         if self.blocks < 2 or not math.isfinite(self.eps0):

@@ -204,6 +204,6 @@ def test_exactly_zero_from_eps0_on(n: int, eps0: float, factor: float) -> None:
 def test_epsilon_and_delta_are_inverse(eps0: float, n: int, digits: float) -> None:
     """The epsilon guaranteed at delta has, checked again, a delta that may be at most delta."""
     delta = 10.0**-digits
-    protocol = Shuffled(LDP(eps0), n)
-    again = get_bound("stronger-clones").curve(LDP(eps0), n).enclose(protocol.epsilon(delta).upper)
+    found = Shuffled(LDP(eps0), n).epsilon(delta)
+    again = get_bound(found.theorem).curve(LDP(eps0), n).enclose(found.upper)
     assert again.lower <= delta

@@ -14,6 +14,8 @@ from shuffledp.accounting.bounds import (
     published,
     shuffle_gaussian,
     subsampled,
+    swap,
+    swap_laplace,
 )
 from shuffledp.accounting.bounds.mixtures import THEOREMS as _MIXTURES
 from shuffledp.accounting.bounds.theorem import (
@@ -62,4 +64,6 @@ __all__ = [
     "published",
     "shuffle_gaussian",
     "subsampled",
+    "swap",
+    "swap_laplace",
 ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shuffledp.accounting.randomizers.outcomes import Outcomes
+from shuffledp.accounting.randomizers.swaps import Swap
 from shuffledp.errors import ParameterError
 
 
@@ -56,6 +57,10 @@ class Randomizer(ABC):
     @abstractmethod
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
         """Concrete data sets. ``points`` of the domain, if it has one, replace the usual values."""
+
+    def swaps(self) -> list[Swap]:
+        """Candidate worst pairs for the swap bound, up to exchanging the two; none if unknown."""
+        return []
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from shuffledp import checks
 from shuffledp.accounting.randomizers.base import Scene, Wrapper, wrapped
+from shuffledp.accounting.randomizers.swaps import Swap
 from shuffledp.errors import ParameterError
 
 
@@ -35,6 +36,9 @@ class CheckIn(Wrapper):
 
     def blankets(self) -> list[Scene]:
         return self._thin(self.randomizer.blankets())
+
+    def swaps(self) -> list[Swap]:
+        return [swap.thinned(self.rate) for swap in self.randomizer.swaps()]
 
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
         return self._thin(self.randomizer.datasets(points))

@@ -19,6 +19,14 @@ import numpy as np
 from shuffledp import checks
 from shuffledp.accounting.randomizers.base import Randomizer, Scene
 from shuffledp.accounting.randomizers.outcomes import Outcomes
+from shuffledp.accounting.randomizers.swaps import (
+    Arrival,
+    OtherLaw,
+    Swap,
+    channel_swap,
+    two_levels,
+    windows,
+)
 from shuffledp.errors import ParameterError
 from shuffledp.numerics.rounding import Array, down, roundings, up
 
@@ -28,6 +36,8 @@ Kinds = dict[tuple[int, ...], float]
 _LEAST_BUDGET = 1e-13
 """Of a unary encoding: below, flipping bits with a probability next to 1/2 tells nothing sure."""
 _LN_2, _LN_2_REST = math.log(2.0), 2.3190468138462996e-17
+_MOST_SWAPPED = 5000
+"""Laws times pairs times outcomes of a channel for which the swap bound is computed."""
 _BY_SYMMETRY = "all pairs of inputs are alike by symmetry"
 
 
@@ -47,9 +57,10 @@ class Symmetric(Randomizer):
     def _triples(self) -> tuple[Kinds, float]:
         """Size of each kind of outcome (likely under x, x', x'') and the smaller likelihood."""
 
-    def _outcomes(self, base: int | None) -> Outcomes:
+    def _outcomes(self, base: int | None, third: Kinds | None = None) -> Outcomes:
         """Base: the value of this index, or the blanket of the smaller likelihood."""
         sizes, unit = self._triples()
+        sizes = third or sizes
         if base != 2:  # the third value does not matter
             pairs: Kinds = {}
             for kind, size in sizes.items():
@@ -68,24 +79,30 @@ class Symmetric(Randomizer):
         if base is None:  # what x has beyond the smaller likelihood
             likely = math.fsum(size for kind, size in sizes.items() if kind[0])
             rest = likely * unit * math.expm1(self.eps0)
-        first, second, third = np.array(rows).T
-        return Outcomes.discrete(first, second, third, rest)
+        first, second, third_mass = np.array(rows).T
+        return Outcomes.discrete(first, second, third_mass, rest)
 
     def blankets(self) -> list[Scene]:
         return [Scene("x against x'", "blanket", self._outcomes(None), symmetric=True)]
 
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
-        places = ["all at x", "all at x'", "all at a third value"]
-        if self._only_two:
-            places.pop()
         # "all at x" mirrors "all at x'": exchanging the victim's values covers it
-        return [
-            Scene(
-                "x against x'", words, self._outcomes(i), symmetric=i == 2 and self._third_between
-            )
-            for i, words in enumerate(places)
-            if i != 0
+        scenes = [Scene("x against x'", "all at x'", self._outcomes(1))]
+        if self._only_two:
+            return scenes
+        between = self._third_between
+        return scenes + [
+            Scene("x against x'", f"all at {words}", self._outcomes(2, third), symmetric=between)
+            for words, third in self._thirds().items()
         ]
+
+    def _thirds(self) -> dict[str, Kinds]:
+        """Kinds of outcomes for each relation that a third value can have to x and x'."""
+        return {"a third value": self._triples()[0]}
+
+    def swaps(self) -> list[Swap]:
+        unit, thirds = self._triples()[1], list(self._thirds().values())
+        return [two_levels(self.eps0, unit, thirds, not self._only_two)]
 
     @property
     def _only_two(self) -> bool:
@@ -109,6 +126,10 @@ class _OneOfK(Symmetric):
     @property
     def _only_two(self) -> bool:
         return self.k == 2
+
+
+_SUM_OF_TWO: Kinds = {(1, 1, 1): 0.25, (1, 0, 0): 0.25, (0, 1, 0): 0.25, (0, 0, 1): 0.25}
+"""A third codeword that is the sum of the two: likely where both are, or neither."""
 
 
 def _independent(share: float) -> Kinds:
@@ -197,7 +218,8 @@ class LocalHashing(_OneOfK):
 class HadamardResponse(_OneOfK):
     """Hadamard response: half of the codewords are E times likelier, two halves cross evenly.
 
-    ``k`` is the number of values; it matters only to data sets, which have no third value if 2.
+    ``k`` is the number of values; it matters only to what others may hold: no third value if 2,
+    none whose codeword is the sum of two others' if 3.
     """
 
     k: int = 3
@@ -207,6 +229,12 @@ class HadamardResponse(_OneOfK):
 
     def _triples(self) -> tuple[Kinds, float]:
         return _independent(0.5), 2.0 / (math.exp(self.eps0) + 1.0)
+
+    def _thirds(self) -> dict[str, Kinds]:
+        thirds = super()._thirds()
+        if self.k > 3:
+            thirds["the value whose codeword is the sum of both"] = _SUM_OF_TWO
+        return thirds
 
 
 @dataclass(frozen=True)
@@ -257,6 +285,9 @@ class Piecewise(Symmetric):
         " do not overlap"
     )
 
+    def swaps(self) -> list[Swap]:
+        return windows(self.eps0, 2.0, 2.0 / math.expm1(0.5 * self.eps0))
+
     def __str__(self) -> str:
         return f"piecewise mechanism on [-1, 1], eps0 = {self.eps0:g}"
 
@@ -297,6 +328,9 @@ class DiscretePiecewise(Symmetric):
         checks.whole("levels", self.levels, 1)
         if checks.whole("window", self.window, 1) > self.levels:
             raise ParameterError("window", f"at most levels = {self.levels}", self.window)
+
+    def swaps(self) -> list[Swap]:
+        return windows(self.eps0, self.levels - self.window, self.window)
 
     def __str__(self) -> str:
         return (
@@ -394,6 +428,32 @@ class UnaryEncoding(Randomizer):
 
     def blankets(self) -> list[Scene]:
         return [Scene("x against x'", "blanket", self._bits("blanket"), symmetric=True)]
+
+    def swaps(self) -> list[Swap]:
+        """rho: no bit is true; so rho / r depends on the bit of the other user's value alone."""
+        assert self.lose is not None
+        ratios = self.lose / (1.0 - self.flip), self.keep / self.flip
+        masses = 1.0 - self.flip, self.flip
+        laws = []
+        for place in range(min(self.k, 3)):
+            bits = list(itertools.product((0, 1), repeat=max(place + 1, 2)))
+            rho = np.array([math.prod(masses[bit] for bit in code) for code in bits])
+            first, second, own = (rho * [ratios[code[i]] for code in bits] for i in (0, 1, place))
+            laws.append(OtherLaw.of(first, second, own, rho))
+        arrivals = []
+        for code in itertools.product((0, 1), repeat=2):
+            partners = [(i, 1.0 / ratios[code[i]]) for i in (0, 1)]
+            partners += [(2, 1.0 / ratio) for ratio in ratios if self.k >= 3]
+            first, second = (np.array([ratios[bit]]) for bit in code)
+            arrivals.append(
+                Arrival(
+                    np.array([masses[code[0]] * masses[code[1]]]),
+                    first,
+                    second,
+                    tuple((i, g, g) for i, g in partners),
+                )
+            )
+        return [Swap(tuple(laws), (tuple(arrivals),), symmetric=True)]
 
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
         scenes = [Scene("x against x'", "all at x'", self._bits("x'"))]
@@ -507,6 +567,12 @@ class Channel(Randomizer):
             )
             for x, y in self._pairs()
         ]
+
+    def swaps(self) -> list[Swap]:
+        rows = self.matrix[:, self.matrix.max(axis=0) > 0.0]
+        if not rows.min() > 0.0 or len(rows) ** 3 * rows.shape[1] > _MOST_SWAPPED:
+            return []
+        return [channel_swap(rows, x, y) for x, y in self._pairs()]
 
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
         return [

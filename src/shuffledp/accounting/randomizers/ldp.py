@@ -13,12 +13,15 @@ from shuffledp import checks
 from shuffledp.accounting.randomizers.base import Randomizer, Scene
 from shuffledp.accounting.randomizers.finite import KRR
 from shuffledp.accounting.randomizers.outcomes import Outcomes
+from shuffledp.accounting.randomizers.swaps import Swap, any_randomizer
 from shuffledp.errors import ConversionError
 
 
 @dataclass(frozen=True)
 class LDP(Randomizer):
-    """Any eps0-LDP randomizer (or (eps0, delta0)-LDP), one for all users of a slot.
+    """Any eps0-LDP randomizer (or (eps0, delta0)-LDP), one for all users.
+
+    Unless ``sequential``, what a user reports depends on that user's value alone.
 
     Replacing one user's value changes the law of that user's report by a factor of at most
     exp(eps0), up to delta0.
@@ -26,6 +29,8 @@ class LDP(Randomizer):
 
     eps0: float
     delta0: float = 0.0
+    sequential: bool = False
+    """The data are shuffled, then visited in order: each randomizer may depend on earlier reports."""
     pair_argument: ClassVar[str] = (
         "the largest law of all eps0-LDP randomizers (docs/proofs/stronger_clones.md)"
     )
@@ -38,7 +43,8 @@ class LDP(Randomizer):
     def __str__(self) -> str:
         if self.delta0:
             return f"any (eps0={self.eps0:g}, delta0={self.delta0:g})-LDP randomizer"
-        return f"any {self.eps0:g}-LDP randomizer"
+        order = ", each chosen by looking at earlier reports" if self.sequential else ""
+        return f"any {self.eps0:g}-LDP randomizer{order}"
 
     def blankets(self) -> list[Scene]:
         if self.delta0:
@@ -48,6 +54,9 @@ class LDP(Randomizer):
         rest = math.tanh(0.5 * self.eps0)  # 1 - 2 rare
         pair = Outcomes.discrete([likely, rare], [rare, likely], np.full(2, rare), rest)
         return [Scene("any two values", "blanket", pair, symmetric=True)]
+
+    def swaps(self) -> list[Swap]:
+        return [] if self.delta0 or self.sequential else [any_randomizer(self.eps0)]
 
     def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
         eps0 = min(self.eps0, 299.0)

@@ -1,0 +1,390 @@
+"""The swap bound for Laplace noise on numbers in an interval (docs/proofs/swap.md, section 8).
+
+With rho the Laplace law around the middle of the victim's two values, E e^(theta W - lam g) is a
+convex functional of the four laws, so it can only fall when all values move together: its largest
+value lies on a few lines of triples (victim's values, another user's value). Normal noise makes
+every triple spread like that one, and only moments are left of the rest.
+
+Symbols as in ``swap``; rate: noise per length, distances in lengths of the interval.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+import numpy as np
+
+from shuffledp.accounting.bounds.scopes import one_round
+from shuffledp.accounting.bounds.swap import deviation, exponentials
+from shuffledp.accounting.bounds.theorem import Theorem, bound
+from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
+from shuffledp.accounting.curves.gdp import gaussian_start
+from shuffledp.accounting.randomizers import CheckIn, Laplace, Randomizer
+from shuffledp.accounting.randomizers.swaps import OtherLaw
+from shuffledp.errors import RegimeError
+from shuffledp.labels import Direction, Status
+from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.rounding import Array, U
+
+_LEAST_BUDGET, _MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 0.01, 12.0, 1e-3, 100
+_CLASSES = (1.0, 0.96, 0.9, 0.8, 0.6, 0.3, 0.0)
+"""Distances of the victim's two values: a bound for each class, the worst counts."""
+_CELL = 0.03
+"""Change of a log-likelihood ratio across a cell, about."""
+_FINEST, _GROWTH, _WIDEST = 1e-4, 0.2, 0.015
+"""Of the steps along a line of triples: the first, as a share of the way from its end over eps0, the last."""
+_CHARGED, _LEAST_CHARGE, _ATTEMPTS = 1e-4, 1e-305, 3
+_SLACK = 1e-10
+_STEEPEST = 3.0
+"""theta |W| is kept below: moments bound nothing beyond."""
+_POWER = 1.7
+_STEP, _REACH = 0.01, 12.0
+"""Cells of t, and how far, in deviations of the sum."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Triples:
+    """Cells of reports for many triples: masses of r, mean ratios, their ranges; distances to neighbours."""
+
+    mass: Array
+    first: tuple[Array, Array, Array]
+    second: tuple[Array, Array, Array]
+    swap: tuple[Array, Array]
+    gap_other: Array
+    gap_victim: Array
+    limit: float
+    """Largest distance of another user's value from the middle of the victim's two."""
+
+
+def _steps(length: float, both_ends: bool, rate: float) -> Array:
+    """Places on [0, length], close together at 0 (and at the end)."""
+    half = 0.5 * length if both_ends else length
+    places = [0.0]
+    while places[-1] < half:
+        step = min(max(_FINEST, _GROWTH / max(rate, 1.0) * places[-1]), _WIDEST)
+        places.append(min(places[-1] + step, half))
+    found = np.array(places)
+    return np.unique(np.concatenate([found, length - found])) if both_ends else found
+
+
+@lru_cache(maxsize=8)
+def _triples(rate: float, near: float, far: float) -> _Triples:
+    """The lines for victim's values at a distance in [near, far]: the first at 0, the second right of it."""
+    others = _steps(2.0 - far, True, rate) - (1.0 - far)  # pair at distance far, any third value
+    shorter = far - _steps(far - near, False, rate)  # third value at an end of the interval
+    second = np.concatenate([np.full(others.size, far), shorter, shorter])
+    third = np.concatenate([others, np.ones(shorter.size), shorter - 1.0])
+    zero = np.zeros_like(second)
+    gaps = np.concatenate([_gaps(others), np.zeros(2 * shorter.size)])
+    victims = np.concatenate([np.zeros(others.size), _gaps(shorter), _gaps(shorter)])
+    kinks = np.sort(np.stack([zero, second, third, 0.5 * second], axis=1), axis=1)
+    count = max(16, math.ceil(2.0 * rate / (3.0 * _CELL)))
+    share = np.arange(count) / count
+    inner = kinks[:, :-1, None] + np.diff(kinks, axis=1)[:, :, None] * share
+    edges = np.concatenate([inner.reshape(len(second), -1), kinks[:, -1:]], axis=1)
+    logs, masses = [], []
+    for place in (zero, second, third, 0.5 * second):
+        away = rate * np.abs(edges - place[:, None])
+        inside = np.exp(-np.minimum(away[:, :-1], away[:, 1:]))
+        inside = 0.5 * inside * -np.expm1(-rate * np.diff(edges, axis=1))
+        ends = 0.5 * np.exp(-away[:, [0, -1]])
+        masses.append(np.concatenate([ends[:, :1], inside, ends[:, 1:]], axis=1))
+        logs.append(np.concatenate([-away[:, :1], -away, -away[:, -1:]], axis=1))
+    seen = masses[2] > 0.0
+    base = np.where(seen, masses[2], 1.0)
+
+    def ratio(i: int) -> tuple[Array, Array, Array]:
+        ends = np.exp(logs[i] - logs[2])
+        low, high = np.minimum(ends[:, :-1], ends[:, 1:]), np.maximum(ends[:, :-1], ends[:, 1:])
+        low, high = low * (1.0 - 1e-12), high * (1.0 + 1e-12)
+        return np.clip(np.where(seen, masses[i] / base, low), low, high), low, high
+
+    return _Triples(masses[2], ratio(0), ratio(1), ratio(3)[1:], gaps, victims, 1.0 - 0.5 * near)
+
+
+def _gaps(places: Array) -> Array:
+    """Distance to the farther neighbour."""
+    if places.size < 2:
+        return np.zeros_like(places)
+    steps = np.abs(np.diff(places))
+    farther: Array = np.maximum(np.append(steps, 0.0), np.append(0.0, steps))
+    return farther
+
+
+@lru_cache(maxsize=8)
+def _swap_law(rate: float, distance: float) -> OtherLaw:
+    """rho / r where the two are so far apart, spread within cells: the widest there is."""
+    count = max(64, math.ceil(2.0 * rate * distance / 0.02))
+    edges = np.linspace(0.0, distance, count + 1)
+    ends = np.exp(rate * (2.0 * edges - distance))  # rho at the right end, r at the left
+    near, far = np.exp(-rate * edges), np.exp(-rate * (distance - edges))
+    mass = 0.5 * near[:-1] * -np.expm1(-rate * np.diff(edges))
+    mean = 0.5 * far[1:] * -np.expm1(-rate * np.diff(edges)) / mass
+    share = np.clip((mean - ends[:-1]) / (ends[1:] - ends[:-1]), 0.0, 1.0)
+    mass = np.concatenate([[0.5], mass * (1.0 - share), mass * share, [0.5 * near[-1]]])
+    swap = np.concatenate([ends[:1], ends[:-1], ends[1:], ends[-1:]])
+    return OtherLaw(mass, np.ones_like(mass), np.ones_like(mass), swap)
+
+
+@dataclass(frozen=True, eq=False)
+class _Moved:
+    """W at the two ends of every cell, with their weights, for one epsilon and one window of T."""
+
+    low: Array
+    high: Array
+    share: Array
+    excess: float
+    """At least |W / V - 1|, and how fast log W moves with log g."""
+
+
+def _moved(cells: _Triples, rate: float, e: float, window: float) -> _Moved:
+    (a, a_low, a_high), (b, b_low, b_high) = cells.first, cells.second
+    value = a - e * b + _SLACK * 1e-3 * (a + e * b)
+    bottom = np.minimum(a_low - e * b_high, value)
+    top = np.maximum(a_high - e * b_low, value)
+    share = np.clip((value - bottom) / np.maximum(top - bottom, 1e-300), 0.0, 1.0)
+    least, most = math.exp(-rate * cells.limit), math.exp(rate * cells.limit)
+    up = 1.0 / (1.0 + (least - cells.swap[1]) / window)
+    down = 1.0 / (1.0 + (most - cells.swap[0]) / window)
+    span = (most - least) / window
+    return _Moved(
+        bottom * np.where(bottom > 0.0, up, down),
+        top * np.where(top > 0.0, up, down),
+        share,
+        most / window / (1.0 - span) * (1.0 + 1e-9),
+    )
+
+
+def laplace_delta(rate: float, check_in: float, n: int, epsilon: float) -> float:
+    """Upper bound on delta(epsilon), whatever all users hold in the interval."""
+    classes = list(zip(_CLASSES[1:], _CLASSES[:-1], strict=True))
+    log_charge, worst = _expected(_triples(rate, *classes[0]), check_in, n, epsilon), 1.0
+    for _ in range(_ATTEMPTS):  # until the charge for T outside its window suits the farthest pairs
+        value = _class_delta(rate, check_in, n, epsilon, classes[0], log_charge)
+        worst = min(worst, value)
+        aim = math.log(max(_CHARGED * value, _LEAST_CHARGE))
+        if value >= 1.0 or aim - 10.0 <= log_charge <= aim + 3.0:
+            break
+        log_charge = aim
+    for ends in classes[1:]:
+        if worst < 1.0:
+            worst = max(worst, _class_delta(rate, check_in, n, epsilon, ends, log_charge))
+    return min(worst, 1.0)
+
+
+def _class_delta(
+    rate: float, q: float, n: int, epsilon: float, ends: tuple[float, float], log_charge: float
+) -> float:
+    """For pairs at a distance between the two ends; q: chance that a user reports."""
+    cells = _triples(rate, *ends)
+    m, e = n - 1, math.exp(epsilon)
+    law = _thinned(_swap_law(rate, cells.limit), q)
+    most, least = math.exp(rate * cells.limit), math.exp(-rate * cells.limit)
+    spread = (most - least) * (1.0 + 1e-9)
+    below, above = (deviation((law,), m, log_charge - math.log(2.0), s) for s in (-1.0, 1.0))
+    low = max(n - below - spread, 1.0 + m * least) * (1.0 - 1e-11)
+    high = (n + above + spread) * (1.0 + 1e-11)
+    convex = 0.5 / (low - spread) if low > 2.0 * spread else math.inf  # no rate may be below
+    factors, rates = exponentials(low, high, convex)
+    if rates[0] < convex:
+        return 1.0
+    moved = _moved(cells, rate, e, low)
+    value = math.exp(log_charge)
+    for factor, lam in zip(factors.tolist(), rates.tolist(), strict=True):
+        log = _Tilted(cells, moved, rate, q, e, lam).log_excess(m)
+        value += math.exp(min(log - lam + math.log(factor), 600.0))
+    return value * (1.0 + _SLACK)
+
+
+def _thinned(law: OtherLaw, rate: float) -> OtherLaw:
+    if rate == 1.0:
+        return law
+    one = [1.0]
+    return OtherLaw(
+        np.append(rate * law.mass, 1.0 - rate),
+        np.append(law.first, one),
+        np.append(law.second, one),
+        np.append(law.swap, one),
+    )
+
+
+def _power(cells: _Triples, check_in: float) -> float:
+    (a, *_), (b, *_) = cells.first, cells.second
+    return check_in * float((cells.mass * (a - b) ** 2).sum(axis=1).max())
+
+
+def _expected(cells: _Triples, check_in: float, n: int, epsilon: float) -> float:
+    depth = epsilon * math.sqrt(n / max(_power(cells, check_in), 1e-300))
+    return max(-0.5 * depth * depth - math.log1p(depth) + math.log(_CHARGED) - 3.0, -690.0)
+
+
+class _Tilted:
+    """Bounds over all triples of a class; silence (chance 1 - q) has W = 1 - e and g = 1."""
+
+    def __init__(
+        self, cells: _Triples, moved: _Moved, rate: float, q: float, e: float, lam: float
+    ) -> None:
+        self.cells, self.rate, self.q, self.e, self.lam = cells, rate, q, e, lam
+        self.excess = moved.excess
+        self.weights = np.stack([cells.mass * (1.0 - moved.share), cells.mass * moved.share])
+        self.values = np.stack([moved.low, moved.high])
+        self.widest = float(np.abs(self.values).max())
+        self.most = math.exp(rate * cells.limit)
+        self.mean = (1.0 + e) * (1.0 + moved.excess)  # at least E |W|
+
+    def log_excess(self, m: int) -> float:
+        """log of a bound on E[(sum of W)+ e^(-lam (T - 1))]."""
+        theta = min(self._best_theta(m), _STEEPEST / self.widest)
+        top, spread, quartic = self._ends(theta)
+        if spread > 0.0:
+            shape = self._log_integral(m, theta, spread, quartic)
+        else:  # the modulus is at most 1 everywhere
+            shape = -math.log(2.0 * theta)
+        return shape + (m + 1) * top + self.lam * self.most + 1e-9 + 64.0 * U * m * abs(top)
+
+    def _log_integral(self, m: int, theta: float, spread: float, quartic: float) -> float:
+        """|N(theta + it) / N(theta)|^2 <= exp(-spread t^2 + quartic t^4) up to the reach, 1 beyond."""
+        reach = math.sqrt(spread / (2.0 * quartic))
+        damping = max(math.log(5.0 * reach / theta), 0.5)  # by further noise, at the reach
+        smooth = 2.0 * damping / reach**2
+        sd = math.sqrt(m * spread)
+        stop = min(reach, _REACH / sd)
+        t = np.linspace(0.0, stop, 1 + math.ceil(stop * sd / _STEP))
+        exponent = -0.5 * m * (spread * t**2 - quartic * t**4) - 0.5 * smooth * t**2
+        arcs = np.arctan2(np.diff(t) * theta, theta * theta + t[1:] * t[:-1]) / theta
+        total = float(np.exp(exponent[:-1]) @ arcs)
+        if stop < reach:  # the exponent falls up to the reach
+            total += math.exp(float(exponent[-1])) * (math.pi / 2.0) / theta
+        total += math.exp(-damping) / reach
+        return math.log(total / math.pi) + 0.5 * smooth * theta**2
+
+    def _ends(self, theta: float) -> tuple[float, float, float]:
+        """The largest K = log M(theta), the least variance of W once normal noise has lifted each
+        law to it, and the largest E (W - W')^4 / 24, all tilted by theta W - lam g.
+        """
+        q, lam, e = self.q, self.lam, self.e
+        steep = theta * self.widest + lam * self.most
+        size = np.abs(self.values)
+        weights = self.weights * np.exp(theta * np.maximum(self.values, 0.0))
+        roots = []
+        for k in (2, 3, 4):
+            weights = weights * size if k > 2 else weights * self.values**2
+            roots.append(self._nearby(weights.sum(axis=(0, 2)), k, steep))
+        tops = np.log1p(self._rises(theta) + q * self._moves(theta, roots[0], steep))
+        top = float(tops.max())
+        below = (self.weights * _skew(-theta * self.values)).sum(axis=(0, 2)) * 3.0 / theta**3
+        second, third, fourth, cubic = (
+            q * float(root.max()) ** k + (1.0 - q) * (e - 1.0) ** k
+            for root, k in zip((*roots, self._nearby(below, 3, 0.0)), (2, 3, 4, 3), strict=True)
+        )
+        drift = 1.0 - e + (self.excess + lam * self.most) * self.mean
+        least = math.exp(-theta * (e - 1.0 + self.excess * self.mean) - 2.0 * lam)  # M is more
+        mean = e - 1.0 + (self.excess + lam * self.most) * self.mean + theta * second / least
+        lifted = top + lam - 0.5 * (lam * self.most) ** 2 - theta * drift - theta**3 * cubic / 3.0
+        spread = 2.0 / theta**2 * lifted - mean**2 - max(top, 0.0) * second
+        quartic = (2.0 * fourth + 8.0 * mean * third) / least + 6.0 * (second / least) ** 2
+        return top, spread, quartic / 24.0 * (1.0 + 1e-9)
+
+    def _rises(self, theta: float) -> Array:
+        """M(theta) - 1 of the triples computed."""
+        moved = self.weights * np.expm1(theta * self.values - self.lam * self.cells.swap[0])
+        silent = (1.0 - self.q) * math.expm1(theta * (1.0 - self.e) - self.lam)
+        found: Array = self.q * moved.sum(axis=(0, 2)) + silent
+        return found + 1e-12 * theta * (1.0 + self.e) + 4.0 * U
+
+    def _nearby(self, moments: Array, k: int, steep: float) -> Array:
+        """Roots of k-th moments of W, of each triple and of those nearer to it than to another."""
+        near, far = 0.5 * self.rate * self.cells.gap_other, 0.5 * self.rate * self.cells.gap_victim
+        shift = self.e * (1.0 + self.excess) * math.exp(self.rate + steep) * np.expm1(far)
+        roots: Array = (moments * (1.0 + 1e-9)) ** (1.0 / k)
+        return (roots + shift) * np.exp((1.0 + self.excess + steep) * (near + far))
+
+    def _moves(self, theta: float, root: Array, steep: float) -> Array:
+        """How much M may change halfway to the next triple (docs/proofs/swap.md, section 8)."""
+        near, far = 0.5 * self.rate * self.cells.gap_other, 0.5 * self.rate * self.cells.gap_victim
+        pull = theta * root + self.lam * self.most  # at least sqrt(E S^2)
+        other = 0.5 * pull**2 + theta * self.excess * self.mean
+        ratio = self.e * math.sqrt(_second_moment(self.rate))
+        victim = (
+            theta * (ratio * pull + 2.0 * self.excess * self.mean) + self.lam * self.most * pull
+        )
+        moves: Array = math.exp(steep) * (near * other + far * victim)
+        return moves
+
+    def _best_theta(self, m: int) -> float:
+        """About the best theta, for the triple of the largest spread; any is valid."""
+        at = int(np.argmax((self.weights * self.values**2).sum(axis=(0, 2))))
+        w, v, g = self.weights[:, at], self.values[:, at], self.cells.swap[0][at]
+        still = 1.0 - self.e
+        u = math.log(4.0 / math.sqrt(m * self.q * float((w * v * v).sum()) + 1e-300))
+        for _ in range(12):
+            theta = min(math.exp(u), _STEEPEST / self.widest)
+            grow = self.q * w * np.exp(theta * v - self.lam * g)
+            quiet = (1.0 - self.q) * math.exp(theta * still - self.lam)
+            total = float(grow.sum()) + quiet
+            mean = (float((grow * v).sum()) + quiet * still) / total
+            square = (float((grow * v * v).sum()) + quiet * still**2) / total
+            slope = theta * m * mean - _POWER
+            u -= min(max(slope / (theta**2 * m * square + abs(slope + _POWER) + 1.0), -1.0), 1.0)
+        return math.exp(u)
+
+
+def _skew(u: Array) -> Array:
+    """At least u - 1 + e^-u (1 - u^2 / 2) and at most u^3 / 3, for u > 0; 0 below."""
+    u = np.maximum(u, 0.0)
+    cube = u * u * u / 3.0
+    found: Array = np.where(u > 0.05, u - 1.0 + np.exp(-u) * (1.0 - 0.5 * u * u) + 1e-15, cube)
+    return np.minimum(found, cube)
+
+
+@lru_cache(maxsize=8)
+def _second_moment(rate: float) -> float:
+    """E (a / r)^2 for values a whole interval apart."""
+    return (2.0 * math.exp(rate) + math.exp(-2.0 * rate)) / 3.0 * (1.0 + 1e-9)
+
+
+def _laplace(randomizer: Randomizer) -> tuple[float, float]:
+    """eps0, and the chance that a user reports."""
+    inner, rate = one_round(randomizer), 1.0
+    if isinstance(randomizer, CheckIn):
+        inner, rate = randomizer.randomizer, randomizer.rate
+    if not (isinstance(inner, Laplace) and _LEAST_BUDGET <= inner.eps0 <= _MOST_BUDGET):
+        condition = f"Laplace noise on an interval, eps0 from {_LEAST_BUDGET:g} to {_MOST_BUDGET:g}"
+        raise RegimeError(condition, str(randomizer))
+    if not rate >= _LEAST_RATE:
+        raise RegimeError(f"check-in of at least {_LEAST_RATE:g}", str(randomizer))
+    return inner.eps0, rate
+
+
+@bound(
+    Theorem(
+        id="swap-laplace",
+        citation="our own",
+        statement="the swap bound over all numbers that the victim and the others may hold",
+        validity="Laplace noise on an interval, 0.01 <= eps0 <= 12, n >= 100, check-in of at least 1e-3; what a user"
+        " reports depends on that user's value alone, not on other reports",
+        status=Status.PROVEN,
+        direction=Direction.UPPER,
+        proof="proofs/swap.md",
+    ),
+    _laplace,
+    turn=5,
+)
+def swap_laplace(who: tuple[float, float], n: int) -> Curve:
+    """Clamping reports is post-processing."""
+    eps0, rate = who
+    if n < _LEAST_USERS:
+        raise RegimeError(f"n >= {_LEAST_USERS}", str(n))
+
+    @lru_cache(maxsize=256)
+    def delta(epsilon: float) -> float:
+        return laplace_delta(eps0, rate, n, epsilon)
+
+    def profile(epsilon: float, _width: float) -> Enclosure:
+        return Enclosure(delta(epsilon), delta(epsilon))
+
+    power = _power(_triples(eps0, *_CLASSES[1::-1]), rate)
+    guess = partial(gaussian_start, math.sqrt(min(power / n, 1e4)))
+    return ProfileCurve(profile, PureEnd(eps0), guess=guess)

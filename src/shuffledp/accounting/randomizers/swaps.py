@@ -1,0 +1,308 @@
+"""What the swap bound needs to know of a randomizer (docs/proofs/swap.md).
+
+The victim's report has law a or b, another user's r. rho is a law of our choice, covered by every
+r; the victim's place is taken by a report of law rho.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp.numerics.rounding import Array, U
+
+
+@dataclass(frozen=True, eq=False)
+class OtherLaw:
+    """Atoms of another user's report: their masses, and a / r, b / r, rho / r there."""
+
+    mass: Array
+    first: Array
+    second: Array
+    swap: Array
+
+    @classmethod
+    def of(cls, first: ArrayLike, second: ArrayLike, base: ArrayLike, swap: ArrayLike) -> OtherLaw:
+        """From the masses of atoms under a, b, r and rho."""
+        a, b, r, rho = (np.asarray(x, dtype=np.float64) for x in (first, second, base, swap))
+        seen = r > 0.0
+        a, b, r, rho = a[seen], b[seen], r[seen], rho[seen]
+        return cls(r, a / r, b / r, rho / r)
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """Reports that may take the victim's place, of one kind: masses under rho, a / rho, b / rho.
+
+    ``partners``: numbers of laws, and the range of rho / r at these reports under each.
+    """
+
+    mass: Array
+    first: Array
+    second: Array
+    partners: tuple[tuple[int, float, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Swap:
+    """One pair of the victim's values: laws others may have, and what may arrive in its place.
+
+    Each of ``arrivals`` is one possible law rho, as kinds of reports; the worst counts.
+    ``precision`` bounds the relative error of every mass and ratio.
+    """
+
+    laws: tuple[OtherLaw, ...]
+    arrivals: tuple[tuple[Arrival, ...], ...]
+    symmetric: bool = False
+    precision: float = 64.0 * U
+
+    def reversed(self) -> Swap:
+        """The victim's two values exchanged."""
+        return replace(
+            self,
+            laws=tuple(replace(x, first=x.second, second=x.first) for x in self.laws),
+            arrivals=tuple(
+                tuple(replace(kind, first=kind.second, second=kind.first) for kind in kinds)
+                for kinds in self.arrivals
+            ),
+        )
+
+    def thinned(self, rate: float) -> Swap:
+        """Each user reports only with this probability: silence is alike under all laws."""
+        if rate == 1.0:
+            return self
+        one = np.ones(1)
+        laws = tuple(
+            OtherLaw(
+                np.append(rate * x.mass, 1.0 - rate),
+                np.append(x.first, 1.0),
+                np.append(x.second, 1.0),
+                np.append(x.swap, 1.0),
+            )
+            for x in self.laws
+        )
+        everybody = tuple((i, 1.0, 1.0) for i in range(len(laws)))
+        silence = Arrival((1.0 - rate) * one, one, one, everybody)
+        arrivals = tuple(
+            (*(replace(kind, mass=rate * kind.mass) for kind in kinds), silence)
+            for kinds in self.arrivals
+        )
+        return replace(self, laws=laws, arrivals=arrivals, precision=self.precision + 4.0 * U)
+
+    def merged(self) -> Swap:
+        """All kinds of arrivals as one: coarser, and cheaper."""
+        return replace(self, arrivals=tuple((_together(kinds),) for kinds in self.arrivals))
+
+
+def _together(kinds: tuple[Arrival, ...]) -> Arrival:
+    ranges: dict[int, tuple[float, float]] = {}
+    for kind in kinds:
+        for law, low, high in kind.partners:
+            least, most = ranges.get(law, (low, high))
+            ranges[law] = (min(least, low), max(most, high))
+    mass, first, second = (
+        np.concatenate([getattr(kind, name) for kind in kinds])
+        for name in ("mass", "first", "second")
+    )
+    return Arrival(mass, first, second, tuple((law, *ends) for law, ends in ranges.items()))
+
+
+Table = Mapping[tuple[int, ...], float]
+"""(likely under x, x', x'') -> measure of such outcomes."""
+
+
+def two_levels(eps0: float, unit: float, thirds: Sequence[Table], others_too: bool) -> Swap:
+    """Laws of two likelihoods, ``unit`` and e^eps0 times it; rho is the common measure.
+
+    ``thirds``: for every law another user may have besides those of x and x', the measure of each
+    kind of outcome; the first also gives the kinds of x and x' alone.
+    """
+    pairs = _pairs(thirds[0])
+    tables = [(pairs, 0), (pairs, 1)] + [(table, 2) for table in thirds if others_too]
+    laws = tuple(_level_law(eps0, unit, table, place) for table, place in tables)
+    levels = _levels(eps0, unit, pairs)
+
+    def possible(pair: tuple[int, ...], table: Table, place: int, likely: int) -> bool:
+        return table.get((*pair, likely), 0.0) > 0.0 if place == 2 else pair[place] == likely
+
+    partners = {
+        pair: [
+            (i, levels[likely])
+            for i, (table, place) in enumerate(tables)
+            for likely in (0, 1)
+            if possible(pair, table, place, likely)
+        ]
+        for pair in pairs
+    }
+    return Swap(laws, (_level_arrivals(pairs, levels, partners),), symmetric=True)
+
+
+def _pairs(table: Table) -> dict[tuple[int, ...], float]:
+    pairs: dict[tuple[int, ...], float] = {}
+    for kind, size in table.items():
+        pairs[kind[:2]] = pairs.get(kind[:2], 0.0) + size
+    return pairs
+
+
+def _levels(eps0: float, unit: float, pairs: Table) -> tuple[float, float]:
+    """rho / r where an outcome is unlikely and where it is likely."""
+    whole = math.fsum(pairs.values()) * unit
+    return 1.0 / whole, math.exp(-eps0) / whole
+
+
+def _level_law(eps0: float, unit: float, table: Table, place: int) -> OtherLaw:
+    kept = [(kind, size) for kind, size in table.items() if size > 0.0]
+    big, whole = math.exp(eps0), math.fsum(size for _, size in kept)
+    first, second, base = (
+        [size * unit * (big if kind[i] else 1.0) for kind, size in kept] for i in (0, 1, place)
+    )
+    return OtherLaw.of(first, second, base, [size / whole for _, size in kept])
+
+
+def _level_arrivals(
+    pairs: Table,
+    levels: tuple[float, float],
+    partners: Mapping[tuple[int, ...], list[tuple[int, float]]],
+) -> tuple[Arrival, ...]:
+    whole = math.fsum(pairs.values())
+    return tuple(
+        Arrival(
+            np.array([size / whole]),
+            np.array([1.0 / levels[pair[0]]]),
+            np.array([1.0 / levels[pair[1]]]),
+            tuple((i, g, g) for i, g in partners[pair]),
+        )
+        for pair, size in pairs.items()
+        if size > 0.0
+    )
+
+
+_OVERLAPS = (0.0, 0.02, 0.1, 0.3, 0.7, 1.0)
+"""Of the windows of the victim's two values, as shares: a pair of ends for each cell."""
+
+
+def windows(eps0: float, gap: float, window: float) -> list[Swap]:
+    """Outcomes on a line of length gap + 2 window; a value's window, of that length, is likelier.
+
+    What the windows of the victim's two values share lies in one of few cells, and another user's
+    window may cover of each part as much as fits: whatever it covers is a mixture of the corners.
+    """
+    length, size = Fraction(gap) + 2 * Fraction(window), Fraction(window)
+    unit = 1.0 / (float(length) + math.expm1(eps0) * window)
+    found = []
+    for low, high in itertools.pairwise(_OVERLAPS):
+        corners = _window_corners(length, size, Fraction(low) * size, Fraction(high) * size)
+        laws = tuple(_level_law(eps0, unit, corner, 2) for corner in corners)
+        ends: list[dict[tuple[int, ...], float]] = []
+        for overlap in (low * window, high * window):
+            apart = window - overlap if overlap < window else 0.0
+            ends.append({(1, 1): overlap, (1, 0): apart, (0, 1): apart, (0, 0): gap + overlap})
+        levels = _levels(eps0, unit, ends[0])
+        everybody = [(i, g) for i in range(len(laws)) for g in levels]
+        arrivals = tuple(
+            _level_arrivals(pairs, levels, dict.fromkeys(pairs, everybody)) for pairs in ends
+        )
+        found.append(Swap(laws, arrivals, symmetric=True))
+    return found
+
+
+def _window_corners(
+    length: Fraction, size: Fraction, low: Fraction, high: Fraction
+) -> list[dict[tuple[int, ...], float]]:
+    """Corners of all (overlap in [low, high], parts of another window), as measures of kinds.
+
+    Unknowns: the overlap o, and what the other window covers of both, the first alone, the second
+    alone and neither; each between 0 and the size of that part, together the size of a window.
+    """
+    parts: list[tuple[Fraction, int]] = [  # size of a part = constant + factor * o
+        (Fraction(0), 1),
+        (size, -1),
+        (size, -1),
+        (length - 2 * size, 1),
+    ]
+    kinds = [(1, 1), (1, 0), (0, 1), (0, 0)]
+    corners: set[tuple[Fraction, ...]] = set()
+    # at a corner all but one of the four parts are covered wholly or not at all, or o is free too
+    for overlap in (low, high):
+        sizes = [constant + factor * overlap for constant, factor in parts]
+        for free in range(4):
+            for full in itertools.product((0, 1), repeat=3):
+                covered = [*full[:free], 0, *full[free:]]
+                rest = size - sum(
+                    (s for s, c in zip(sizes, covered, strict=True) if c), Fraction(0)
+                )
+                if 0 <= rest <= sizes[free]:
+                    values = [s * c for s, c in zip(sizes, covered, strict=True)]
+                    values[free] = rest
+                    corners.add((overlap, *values))
+    for full in itertools.product((0, 1), repeat=4):  # o strictly inside, fixed by the sum
+        constant = sum((p[0] for p, c in zip(parts, full, strict=True) if c), Fraction(0))
+        factor = sum(p[1] for p, c in zip(parts, full, strict=True) if c)
+        if factor and low < (overlap := (size - constant) / factor) < high:
+            sizes = [c0 + c1 * overlap for c0, c1 in parts]
+            corners.add((overlap, *(s * c for s, c in zip(sizes, full, strict=True))))
+    tables = []
+    for overlap, *portions in sorted(corners):
+        table: dict[tuple[int, ...], float] = {}
+        for kind, (constant, factor), part in zip(kinds, parts, portions, strict=True):
+            table[(*kind, 1)] = float(part)
+            table[(*kind, 0)] = float(constant + factor * overlap - part)
+        tables.append(table)
+    return tables
+
+
+def any_randomizer(eps0: float) -> Swap:
+    """Every eps0-LDP randomizer common to all users, by the staircase lemma; rho = (a + b) / 2.
+
+    The laws are the extreme ones on the seven pairs of ratios that are left, with means (1, 1).
+    """
+    big, small = math.exp(eps0), math.exp(-eps0)
+    likely, even = 1.0 / (1.0 + small), small / (1.0 + small)  # E / (E + 1), 1 / (E + 1)
+    most, rest = 1.0 / (1.0 + 2.0 * small), small / (1.0 + 2.0 * small)  # E, 1 over E + 2
+    half, single = 1.0 / (2.0 + small), small / (2.0 + small)  # E, 1 over 2 E + 1
+    tables: list[list[tuple[float, float, float]]] = [
+        [(1.0, 1.0, 1.0)],
+        [(even, big, 1.0), (likely, small, 1.0)],
+        [(even, 1.0, big), (likely, 1.0, small)],
+        [(even, big, big), (likely, small, small)],
+        [(rest, big, 1.0), (rest, 1.0, big), (most, small, small)],
+        [(half, small, 1.0), (half, 1.0, small), (single, big, big)],
+    ]
+    laws = []
+    for table in tables:
+        mass, first, second = np.array(table).T
+        laws.append(OtherLaw(mass, first, second, 0.5 * (first + second)))
+
+    def arrival(first: list[float], second: list[float], swaps: Iterable[float]) -> Arrival:
+        mass = np.full(len(first), 1.0 / len(first))
+        partners = tuple((i, g, g) for i in range(len(laws)) for g in swaps)
+        return Arrival(mass, np.array(first), np.array(second), partners)
+
+    up, down = 2.0 * likely, 2.0 * even
+    apart = arrival([up, down], [down, up], (0.5 * (big + 1.0), 0.5 * (1.0 + small)))
+    alike = [arrival([1.0], [1.0], swaps) for swaps in ((big, 1.0), (1.0, small))]
+    return Swap(tuple(laws), ((apart,), *((kind,) for kind in alike)), symmetric=True)
+
+
+def channel_swap(rows: Array, x: int, y: int) -> Swap:
+    """Two inputs of a channel of positive entries; rho is proportional to the smallest of a column."""
+    least = rows.min(axis=0)
+    rho = least / math.fsum(least)
+    laws = tuple(OtherLaw.of(rows[x], rows[y], row, rho) for row in rows)
+    ratios = rho / rows
+    arrivals = tuple(
+        Arrival(
+            rho[[i]],
+            rows[x, [i]] / rho[[i]],
+            rows[y, [i]] / rho[[i]],
+            tuple((j, float(g), float(g)) for j, g in enumerate(ratios[:, i])),
+        )
+        for i in range(rows.shape[1])
+    )
+    return Swap(laws, (arrivals,), precision=1e-12)
