@@ -52,9 +52,14 @@ def new_figure(
     return figure, figure.subplots(rows, columns)
 
 
-def panels(drawings: dict[str, Callable[[Any], None]], title: str, columns: int = 4) -> Figure:
-    """Small drawings side by side under their names; one legend for all."""
-    figure, grid = new_figure(columns, 3.2, 3.0, -(-len(drawings) // columns))
+def panels(
+    drawings: dict[str, Callable[[Any], None]],
+    title: str,
+    size: tuple[float, float],
+    columns: int = 4,
+) -> Figure:
+    """Drawings of that size side by side under their names; one legend for all."""
+    figure, grid = new_figure(columns, *size, -(-len(drawings) // columns))
     for axes, (name, draw) in zip(grid.flat, drawings.items(), strict=True):
         draw(axes)
         axes.grid(alpha=0.3)

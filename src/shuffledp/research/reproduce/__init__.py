@@ -1,9 +1,10 @@
-"""The papers' tables and figures, recomputed: one file per paper."""
+"""The papers' tables and figures, recomputed, one file per paper; and how tight our own bounds are."""
 
 from shuffledp.research.reproduce import (
     chen2024,
     hps2024,
     liew2023,
+    swap_gap,
     training,
     wang2023,
     wang2023_mixtures,
@@ -56,6 +57,10 @@ ITEMS: dict[str, Item] = {
     ),
     "liew-2023-equation-17": Item(
         "Liew, Takahashi 2023, equation (17) at n = 60,000", liew2023.equation_17
+    ),
+    "swap-gap": Item(
+        "How close to the truth: proven over leaked epsilon, with and without the swap bound",
+        swap_gap.swap_gap,
     ),
     "chen-2024-figure-4-first": Item(
         "Chen, Cao, Ge 2024 (first version), Figure 4: training, accuracy over eps0",

@@ -26,6 +26,8 @@ class Result:
     draw: Callable[[Any], None] | dict[str, Callable[[Any], None]]
     """On one pair of axes, or by name on small ones."""
     remarks: list[str] = field(default_factory=list)
+    panel: tuple[float, float] = (3.2, 3.0)
+    """Width and height of each of several drawings, in inches."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -55,7 +57,7 @@ class Result:
 
     def _figure(self, title: str) -> Any:
         if isinstance(self.draw, dict):
-            return panels(self.draw, title)
+            return panels(self.draw, title, self.panel)
         figure, axes = new_figure()
         self.draw(axes)
         dress(axes, title)
