@@ -32,7 +32,7 @@ from shuffledp.numerics.frequencies import (
     scaled,
     shortest,
 )
-from shuffledp.numerics.rounding import FORMULA, Array, U, all_orders, down, roundings, up
+from shuffledp.numerics.rounding import BELOW_ONE, FORMULA, Array, all_orders, down, roundings, up
 from shuffledp.numerics.search import bisect
 
 _MAX_FREQUENCIES = 1 << 17
@@ -80,7 +80,7 @@ Rounds = Sequence[tuple[Losses, int]]
 def revealing(rounds: Rounds) -> float:
     """1 - product of (1 - revealing mass), to a few units of roundoff."""
     return -math.expm1(
-        math.fsum(count * math.log1p(-min(part.revealing, 1.0 - U)) for part, count in rounds)
+        math.fsum(count * math.log1p(-min(part.revealing, BELOW_ONE)) for part, count in rounds)
     )
 
 
@@ -269,7 +269,7 @@ class _Total:
         left = max(log_mass - log_target + 1.0, 1.0) / gap  # k >= 1: (e^x - 1)+ <= e^x
         # k <= -1: none beyond the range of S, else Chernoff: (e^x - 1)+ <= e^((theta + more) x)
         top = math.fsum(count * float(part.v[-1]) for part, count in self.parts)
-        period, more, log_bound = 1.01 * (top - self.epsilon) + 1e-9, math.inf, 0.0
+        period, more, log_bound = up(top - self.epsilon, 0.01) + 1e-9, math.inf, 0.0
         mores = np.geomspace(0.3, 40.0, 9) / max(self.transform.sd, 1e-3 / theta)
         limit = 1.1 * MAX_EXPONENT / max(float(part.v[-1]) for part, _ in self.parts)
         if (mores := mores[theta + mores <= limit]).size:

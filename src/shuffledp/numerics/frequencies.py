@@ -21,7 +21,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from shuffledp.numerics.enclosure import Enclosure
-from shuffledp.numerics.rounding import Array, U, all_orders, down, roundings, up
+from shuffledp.numerics.logs import log_above_zero
+from shuffledp.numerics.rounding import BELOW_ONE, Array, all_orders, down, roundings, up
 
 MAX_EXPONENT = 600.0
 """theta times the largest value is kept about this low: nothing overflows."""
@@ -207,13 +208,13 @@ class Product:
             excess = 2 * x + x * x + y * y  # |phi|^2 - 1
             excess_error = roundings(4) * (2 * np.abs(x) + x * x + y * y)
             if copies > 1:
-                half_log = 0.5 * np.log1p(np.maximum(excess, U - 1))
+                half_log = 0.5 * log_above_zero(excess)
             else:  # a root would lose digits near 0, where no power makes up for it
-                half_log = np.log(np.maximum(np.hypot(1 + x, y), U))
+                half_log = np.log(np.maximum(np.hypot(1 + x, y), roundings(1)))
             turn = np.arctan2(y, 1 + x)
             shift = slope * omega
             # |a^n - b^n| <= n |a - b| max(|a|, |b|)^(n-1), here with a power that suits n = 2 too
-            ceiling = np.maximum(excess + 3 * shift + excess_error, U - 1)
+            ceiling = np.maximum(excess + 3 * shift + excess_error, -BELOW_ONE)
             log_modulus += copies * half_log
             argument += copies * turn
             size += copies * (np.abs(turn) + np.abs(half_log))

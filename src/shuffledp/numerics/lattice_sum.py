@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.numerics.rounding import SUMS, Array, U, all_orders, down, roundings, up
+from shuffledp.numerics.logs import log_above_zero
+from shuffledp.numerics.rounding import SUMS, Array, all_orders, down, roundings, up
 
 _DEPTH = 46.0
 _CONVOLVED = 4096
@@ -149,7 +150,7 @@ def _log_characteristic(
         x, y = real @ chunk, imaginary @ chunk
         off = size @ chunk  # at least |phi - 1|, and what its error is relative to
         excess = 2.0 * x + x * x + y * y
-        log_modulus = 0.5 * np.log1p(np.maximum(excess, U - 1.0))
+        log_modulus = 0.5 * log_above_zero(excess)
         argument = np.arctan2(y, 1.0 + x)
         total += (log_modulus * weight).sum(axis=1) + 1j * (argument * weight).sum(axis=1)
         shift = 2.0 * unit * off * (1.0 + off) / np.sqrt(np.maximum(1.0 + excess, 1e-300))

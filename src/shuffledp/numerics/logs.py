@@ -6,12 +6,17 @@ import math
 
 import numpy as np
 
-from shuffledp.numerics.rounding import Array
+from shuffledp.numerics.rounding import BELOW_ONE, Array
 
 
 def log(x: Array) -> Array:
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(x))
+
+
+def log_above_zero(excess: Array) -> Array:
+    """ln(1 + excess), finite where 1 + excess vanishes but for rounding."""
+    return np.log1p(np.maximum(excess, -BELOW_ONE))
 
 
 def complement_above(share: Array | float) -> Array:

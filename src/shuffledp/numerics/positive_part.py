@@ -313,10 +313,10 @@ class _Sums:
         self.log_m, self.log_m_error, self.p = factor.log_m, factor.log_m_error, factor.p
 
     def least_box(self, depth: float) -> float:
-        """About what the product of the ranges below, without the longest, is at least."""
+        """About the least that the product of the ranges below, without the longest, can be."""
         mean = self.n * self.p
         below = np.log1p(np.minimum(mean, np.sqrt(2 * depth * mean)))
-        return math.exp(min(float(below.sum() - below.max()), 700.0)) * (1 - 1e-3)
+        return down(math.exp(min(float(below.sum() - below.max()), 700.0)), 1e-3)
 
     def count_ranges(self, depth: float) -> list[tuple[int, int]]:
         """For each value, a range its count leaves with probability < 2 e^-depth."""
@@ -344,7 +344,7 @@ class _Sums:
         for _ in range(4):
             left = max(log_mass + math.log(4 * left) - log_target, 4.0) / theta
         # k <= -1: e^(theta |k| P) E(S - |k|P)+, none beyond the range of S, else Chernoff.
-        right, gap, log_bound = 1.01 * self.n * top, math.inf, 0.0
+        right, gap, log_bound = up(self.n, 0.01) * top, math.inf, 0.0
         gaps = np.geomspace(0.1, 100, 16) / max(self.transform.sd, 1e-3 / theta)
         gaps = gaps[(theta + gaps) * top <= 1.1 * MAX_EXPONENT]
         if gaps.size:

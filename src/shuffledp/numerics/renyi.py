@@ -22,7 +22,7 @@ import numpy as np
 from shuffledp.numerics.binomial import half_tail, log_mass_half
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log, log1p_exp, log_convex_gap
-from shuffledp.numerics.rounding import Array, down, roundings, up
+from shuffledp.numerics.rounding import BELOW_ONE, Array, down, roundings, up
 from shuffledp.numerics.search import bisect_each
 from shuffledp.numerics.window import chernoff, first_groups, group_masses, quantile
 
@@ -248,7 +248,7 @@ class TwoSidedRenyi:
     def _edges(self, signs: Array, extra: Array, order: float) -> Array:
         """Group edges: fine near y = 0 and near the peak of mass * psi, coarse elsewhere."""
         root = np.sqrt(signs)
-        lean = np.minimum(self.slope / (self.base + extra), 1.0 - 1e-16)
+        lean = np.minimum(self.slope / (self.base + extra), BELOW_ONE)
         # peak: signs * atanh(y) = 2 order lean / (1 - (lean y)^2)
         low, _ = bisect_each(
             lambda y: signs * np.arctanh(y) < 2.0 * order * lean / (1.0 - (lean * y) ** 2),

@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 U = 2.0**-53
 """Unit roundoff. Elementary functions are assumed correct to 4 ulp (8 U)."""
 
+BELOW_ONE = 1.0 - U
+"""The largest double below 1."""
 FORMULA = 1e-12
 """Granted to a closed formula, and to a short sum: 9,000 roundings."""
 SUMS = 1e-9

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from shuffledp.numerics.binomial import log_mass
 from shuffledp.numerics.lattice_sum import sum_law
-from shuffledp.numerics.rounding import SUMS, Array, down, roundings, up
+from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, roundings, up
 
 _CENTRES = (-3.5, -7.0, -10.5, -14.0)
 """Standard deviations below the mean at which the law is computed again, for relative accuracy."""
@@ -125,9 +125,7 @@ def _compare(
     """The binomial of about this mean and variance, and what it lacks."""
     p = min(max(1.0 - variance / mean, 1e-9), 1.0)
     trials = min(max(math.ceil(mean / p), 1), _MOST_TRIALS)
-    p = min(mean / trials, 1.0)
-    if p >= 1.0 - 1e-12:
-        p = 1.0 - 1e-12
+    p = min(mean / trials, down(1.0, FORMULA))
     start = max(0, first - math.ceil(8.0 * math.sqrt(variance)) - 8)
     places = np.arange(start, first + upper.size, dtype=np.float64)
     inside = places <= trials

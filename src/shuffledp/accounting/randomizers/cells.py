@@ -12,14 +12,13 @@ import math
 import numpy as np
 
 from shuffledp.accounting.randomizers.outcomes import Outcomes
+from shuffledp.numerics.normal import CELL_ERROR, cell_masses
 from shuffledp.numerics.rounding import FORMULA, Array, down, roundings, up
 
 _CELL = 0.02
 _MOST = 2000
 _NORMAL_CELLS = 400
 _GROWTH = 0.04
-_NORMAL = 1e-11
-"""Granted to normal masses and ratios of densities far out (docs/proofs/personalized.md)."""
 _DEEP = 40.0
 """Tails of the victim's law are cut where they hold e^-40."""
 
@@ -113,9 +112,9 @@ def gaussian_cells(sigma: float, base_sigma: float, centre: float | None) -> Out
         log = -0.5 * inverse * (edges - place) ** 2 - math.log(sigma)
         ratio = np.exp(np.minimum(log - base_log, 690.0))
         bottom = np.minimum(ratio[:-1], ratio[1:])
-        low.append(down(np.concatenate([[0.0], bottom, [0.0]]), _NORMAL))
+        low.append(down(np.concatenate([[0.0], bottom, [0.0]]), CELL_ERROR))
         top = np.maximum(ratio[:-1], ratio[1:])
-        high.append(up(np.concatenate([[math.inf], top, [math.inf]]), _NORMAL))
+        high.append(up(np.concatenate([[math.inf], top, [math.inf]]), CELL_ERROR))
     kept = base > 1e-300
     gone = [(a, b, c) for a, b, c in np.stack([first, second, base], axis=1)[~kept].tolist()]
     return Outcomes(
@@ -125,20 +124,17 @@ def gaussian_cells(sigma: float, base_sigma: float, centre: float | None) -> Out
         (low[0][kept], low[1][kept]),
         (high[0][kept], high[1][kept]),
         unseen=tuple(gone),
-        precision=_NORMAL,
+        precision=CELL_ERROR,
     )
 
 
 def _normal_masses(edges: Array, centre: Array, scale: float) -> Array:
     """Normal mass of the left end, each cell and the right end, from the smaller tails."""
-    erfc = np.vectorize(math.erfc, otypes=[np.float64])
     unit = scale * math.sqrt(2.0)
     left, right = (edges[:-1] - centre) / unit, (edges[1:] - centre) / unit
-    flip = left + right < 0.0
-    near, far = np.where(flip, -right, left), np.where(flip, -left, right)
     ends = [
         0.5 * math.erfc((centre[0] - edges[0]) / unit),
         0.5 * math.erfc((edges[-1] - centre[-1]) / unit),
     ]
-    inner = 0.5 * (erfc(near) - erfc(far))
+    inner = cell_masses(left, right, np.diff(edges) / unit)
     return np.concatenate([ends[:1], inner, ends[1:]])

@@ -20,6 +20,7 @@ from shuffledp.accounting.randomizers.base import Randomizer, Scene
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ParameterError, RegimeError
 from shuffledp.labels import in_full
+from shuffledp.numerics.normal import cell_masses
 from shuffledp.numerics.rounding import FORMULA, Array, down, roundings, up
 
 _DEFAULT_SHARES = (0.0, 0.5)
@@ -244,7 +245,11 @@ class Gaussian(AdditiveNoise):
         edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], _gaussian_rate(scale))
 
         def masses(centre: Array | float) -> Array:
-            inner = _normal_cells(edges, centre, scale)
+            left, right, width = (
+                x / scale / math.sqrt(2.0)
+                for x in (edges[:-1] - centre, edges[1:] - centre, np.diff(edges))
+            )
+            inner = cell_masses(left, right, width)
             ends = [
                 0.5 * math.erfc((c - x) / scale / math.sqrt(2.0)) for c, x in _outer(edges, centre)
             ]
@@ -285,16 +290,6 @@ def _outer(edges: Array, centre: Array | float) -> list[tuple[float, float]]:
     left = float(np.asarray(centre).flat[0])
     right = float(np.asarray(centre).flat[-1])
     return [(left, float(edges[0])), (-right, -float(edges[-1]))]
-
-
-def _normal_cells(edges: Array, centre: Array | float, scale: float) -> Array:
-    """Normal mass of each cell, by differences of the smaller tails."""
-    left = (edges[:-1] - centre) / scale
-    right = (edges[1:] - centre) / scale
-    flip = left + right < 0.0
-    near, far = np.where(flip, -right, left), np.where(flip, -left, right)
-    erfc = np.vectorize(math.erfc, otypes=[np.float64])
-    return np.asarray(0.5 * (erfc(near / math.sqrt(2.0)) - erfc(far / math.sqrt(2.0))))
 
 
 def _cell_error(edges: Array, scale: float) -> float:

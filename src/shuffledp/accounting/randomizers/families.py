@@ -23,6 +23,7 @@ from shuffledp.accounting.randomizers.continuous import Gaussian, Laplace
 from shuffledp.accounting.randomizers.finite import KRR, Channel
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ParameterError
+from shuffledp.numerics.normal import cell_masses, erfc
 from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, roundings, up
 
 
@@ -262,11 +263,9 @@ class GaussianFamily(Family):
         # one set of outcomes for everybody, whatever the deviation
         half = np.geomspace(0.02, 2000.0, 60)
         edges = 0.5 + np.concatenate([-half[::-1], [0.0], half])
-        erfc = np.vectorize(math.erfc, otypes=[np.float64])
         scaled = np.multiply.outer(strengths, edges - self._points[place]) / math.sqrt(2.0)
-        near, far = scaled[:, :-1], scaled[:, 1:]
-        flip = near + far < 0.0  # differences of the smaller tails
-        inner = 0.5 * (erfc(np.where(flip, -far, near)) - erfc(np.where(flip, -near, far)))
+        width = np.multiply.outer(strengths, np.diff(edges)) / math.sqrt(2.0)
+        inner = cell_masses(scaled[:, :-1], scaled[:, 1:], width)
         ends = 0.5 * erfc(np.stack([-scaled[:, 0], scaled[:, -1]]))
         return np.concatenate([ends[0][:, None], inner, ends[1][:, None]], axis=1)
 

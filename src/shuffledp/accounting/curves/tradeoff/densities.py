@@ -2,7 +2,7 @@
 
 The line is cut into cells. Telling only the cell is post-processing, so the cells' masses give an f
 above the true one. Splitting each cell's masses between its smallest and its largest likelihood
-ratio, both masses preserved, can only inform more, so that gives an f below (docs/proofs/tradeoff.md).
+ratio, both masses preserved, can only inform more, so that gives an f below (docs/proofs/numerics.md, "Rounding by name").
 The gap is second order in the cell width.
 """
 
@@ -29,7 +29,7 @@ _FINE, _COARSE = (
 )
 _SAFETY = 10.0
 _RATIO = 1e-8
-"""Granted to ratios of densities a hair inside a cell (docs/proofs/tradeoff.md)."""
+"""Granted to ratios of densities a hair inside a cell (docs/proofs/numerics.md, "Rounding by name")."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from shuffledp.accounting.curves.tradeoff.function import TradeoffFunction
 from shuffledp.accounting.curves.tradeoff.hull import lower_hull
 from shuffledp.labels import Direction
 from shuffledp.numerics import normal
-from shuffledp.numerics.rounding import Array
+from shuffledp.numerics.rounding import Array, up
 
 _RELATIVE, _ABSOLUTE = 1e-12, 1e-15
 """What closed forms in doubles may be off by; tangents are lowered, chords raised by as much."""
@@ -71,15 +71,15 @@ class SmoothTradeoff(ABC):
         """The upper envelope of this many tangents and their mirror images."""
         losses = self._losses(checks.count("lines", lines))
         deltas = np.array([self.delta(float(eps)) for eps in losses])
-        raised = np.minimum(deltas * (1.0 + _RELATIVE) + _ABSOLUTE, 1.0)
+        raised = np.minimum(up(deltas, _RELATIVE) + _ABSOLUTE, 1.0)
         deltas = np.where(deltas > 0.0, raised, 0.0)
         return TradeoffFunction.from_profile(np.exp(losses), deltas)
 
     def above(self, points: int = 512) -> TradeoffFunction:
         """The chords through this many points."""
         x, y = self._points(checks.count("points", points))
-        x = np.concatenate([[0.0], np.minimum(x * (1.0 + _RELATIVE), 1.0), [1.0]])
-        y = np.concatenate([[1.0], y * (1.0 + _RELATIVE), [0.0]])
+        x = np.concatenate([[0.0], np.minimum(up(x, _RELATIVE), 1.0), [1.0]])
+        y = np.concatenate([[1.0], up(y, _RELATIVE), [0.0]])
         rising = np.append(np.diff(x) > 0.0, True)
         x, y = x[rising], np.minimum(y[rising], 1.0 - x[rising])
         # all points lie above f, and so does their hull
