@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from shuffledp import Channel, DiscreteLaplace, Gaussian, Laplace, Shuffled, TruncatedLaplace
-from shuffledp.accounting.bounds.identity import delta_lower, delta_upper
+from shuffledp.accounting.bounds.identity import coarsened, delta_lower, delta_upper
 from shuffledp.accounting.randomizers.continuous import _cut, _gaussian_rate
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from tests.oracles import explicit
@@ -263,8 +263,8 @@ def test_cells_taken_together_bound_from_the_same_side(eps0: float, n: int, rate
     epsilon = rate * Shuffled(laplace, n).epsilon(1e-6).lower
     for scene in (*laplace.blankets(), *laplace.datasets()):
         for fine in (scene.outcomes.thinned(rate), scene.outcomes.swapped().diluted(rate)):
-            coarse = fine._coarse(1e-2)
-            assert fine._coarse(1e-3) is fine
+            coarse = coarsened(fine, 1e-2)
+            assert coarsened(fine, 1e-3) is fine
             assert len(coarse.base) < 0.35 * len(fine.base)
             for name in ("first", "second", "base"):
                 assert getattr(coarse, name).sum() == pytest.approx(getattr(fine, name).sum())

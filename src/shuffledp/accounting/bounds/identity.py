@@ -40,7 +40,7 @@ def delta_upper(outcomes: Outcomes, n: int, epsilon: float, width: float) -> flo
     """
     epsilon = min(epsilon, _STEEPEST)  # a smaller e can only raise the result
     missed = _missed(outcomes, math.exp(epsilon))
-    cells, budget, best = _coarse(outcomes, width), 1e-9, 1.0
+    cells, budget, best = coarsened(outcomes, width), 1e-9, 1.0
     for _ in range(_ROUNDS):
         inside, extra = _without_rare(cells, budget)
         value = mean_positive_part(_upper_law(inside, epsilon), n, width=width).upper
@@ -57,7 +57,7 @@ def delta_lower(outcomes: Outcomes, n: int, epsilon: float, width: float) -> flo
         alone = tuple(masses for masses in outcomes.unseen if masses[1:] == (0.0, 0.0))
         return _surely_missed(replace(outcomes, unseen=alone), 1.0, n)
     missed = _surely_missed(outcomes, math.exp(epsilon), n)
-    cells, budget, best = _coarse(outcomes, width), 1e-9, 0.0
+    cells, budget, best = coarsened(outcomes, width), 1e-9, 0.0
     for _ in range(_ROUNDS):
         inside, extra = _merging_rare(cells, budget)
         value = mean_positive_part(_lower_law(inside, epsilon), n, width=width).lower
@@ -68,7 +68,7 @@ def delta_lower(outcomes: Outcomes, n: int, epsilon: float, width: float) -> flo
     return min(best, 1.0)
 
 
-def _coarse(cells: Outcomes, width: float) -> Outcomes:
+def coarsened(cells: Outcomes, width: float) -> Outcomes:
     """Neighbouring cells together, if there are many and this width allows it."""
     if cells.low is None or cells.high is None or len(cells.base) <= _MANY or width < _COARSE:
         return cells
