@@ -14,11 +14,11 @@ demo: $(VENV)/.ready
 	@echo "Picture: demo.png"
 
 test: lint $(VENV)/.browser
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-all: lint $(VENV)/.browser
 	$(PIP) install -c constraints.txt -e '.[scale]'
-	$(BIN)/python -m pytest -n $(WORKERS) -m "slow or not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow"
 
 # Flower pins older versions of what we pin, so it gets an environment of its own
 test-fl:
