@@ -97,7 +97,9 @@ def make_ring(folder: Path, *names: str) -> KeyRing:
         {"public": key(name).public.raw.hex(), "state": "accepted"} for name in reversed(names)
     ]
     listed[0]["state"] = "current"
-    folder.mkdir(exist_ok=True)
+    if folder.exists():
+        return KeyRing(folder)
+    folder.mkdir()
     for name in names:
         write_private(folder / f"{key(name).public.id.hex()}.pem", key(name))
     (folder / "ring.json").write_text(json.dumps({"protocol": "shuffledp-keys-1", "keys": listed}))

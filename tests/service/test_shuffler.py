@@ -184,7 +184,7 @@ def test_only_in_its_time(store: Store, tmp_path: Path) -> None:
     assert refused() is Problem.ENDED
     clock.now = OPENS + 3 * HOUR
     shuffler.sweep()
-    assert [each.ended for each in store.tasks()] == [2]
+    assert [each.ended for each in store.tasks()] == [3]
     assert refused() is Problem.ENDED
     with pytest.raises(ServiceError, match="expired"):
         shuffler.open_task(task.document)
@@ -199,7 +199,7 @@ def test_a_remainder_is_forgotten_with_its_task(store: Store, tmp_path: Path) ->
     shuffler.sweep()
     with pytest.raises(TooFewError):
         shuffler.release(task.id)
-    assert [each.ended for each in store.tasks()] == [2]
+    assert [each.ended for each in store.tasks()] == [3]
 
 
 def test_unknown_tasks(store: Store, tmp_path: Path) -> None:

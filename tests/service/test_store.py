@@ -126,8 +126,27 @@ def test_the_end_of_a_task(ready: Store) -> None:
     ]
     ready.forget(TASK)
     ready.forget(TASK)
-    assert [each.ended for each in ready.tasks()] == [2, 0]
+    assert [each.ended for each in ready.tasks()] == [3, 0]
     assert ready.add([_upload(0, 5)]) == [Problem.ENDED]
+
+
+def test_nothing_is_released_while_it_is_forgotten(ready: Store) -> None:
+    """After a crash in between: a batch must not be paid for whose reports are gone."""
+    ready.add([_upload(0, 8)])
+    ready.end(TASK)
+    drop, ready._delete = ready._delete, _crash  # type: ignore[method-assign]
+    with pytest.raises(InterruptedError):
+        ready.forget(TASK)
+    with pytest.raises(TooFewError, match="is over"):
+        ready.close_batch(TASK, b"1" * 16)
+    assert ready.verify() == []
+    ready._delete = drop  # type: ignore[method-assign]
+    ready.forget(TASK)
+    assert [each.ended for each in ready.tasks()] == [3, 0]
+
+
+def _crash(_epoch: int) -> None:
+    raise InterruptedError
 
 
 def test_a_task_with_an_unfinished_batch_is_not_forgotten(ready: Store) -> None:

@@ -105,10 +105,8 @@ class KeyRing:
 
     def private(self, key_id: bytes) -> PrivateKey | None:
         """The key of that name, if reports sealed to it are accepted."""
-        found = self._private.get(key_id)
-        if found is None and self.refresh():  # made by another process
-            found = self._private.get(key_id)
-        return found
+        self.refresh()  # made or retired by another process
+        return self._private.get(key_id)
 
     def state(self, key_id: bytes) -> State | None:
         """None for a key it never had."""

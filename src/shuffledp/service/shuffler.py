@@ -254,7 +254,7 @@ class Shuffler:
             if now >= task.expires and not each.ended:
                 self.store.end(task.id)
             unfinished = any(b.state in UNFINISHED for b in self.store.batches(task.id))
-            if now >= task.expires + self._retention and each.ended < 2 and not unfinished:
+            if now >= task.expires + self._retention and each.ended < 3 and not unfinished:
                 with self.store.releasing():
                     self.store.end(task.id)
                     self.store.forget(task.id)

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -259,13 +259,7 @@ class Task:
             raise ServiceError(
                 f"This is not the task {task_id.hex()}: the digest of the document differs."
             )
-        given = _parsed(document)
-        task = _built(given)
-        if task.document != document:
-            raise ServiceError(
-                f"The task is not what its numbers give: {_difference(task, given)}."
-            )
-        return task
+        return _read(document)
 
     @classmethod
     def load(cls, path: str | Path) -> Task:
@@ -390,6 +384,15 @@ def _check(where: str, given: object, known: Any) -> None:
         raise _wrong(f"a document {said} {name!r} in {where}", sorted(given))
     for name, kind in known.items():
         _check(repr(name), given[name], kind)
+
+
+@lru_cache(maxsize=64)
+def _read(document: bytes) -> Task:
+    given = _parsed(document)
+    task = _built(given)
+    if task.document != document:
+        raise ServiceError(f"The task is not what its numbers give: {_difference(task, given)}.")
+    return task
 
 
 def _built(given: dict[str, Any]) -> Task:

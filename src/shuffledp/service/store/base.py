@@ -69,7 +69,7 @@ class StoredTask:
     waiting: int
     """Reports that no budget was spent on yet."""
     ended: int
-    """1: takes no reports any more; 2: nothing of them is left here."""
+    """1: takes no reports any more; 2: gives none out, they are being deleted; 3: nothing is left."""
 
 
 @dataclass(frozen=True)
@@ -252,6 +252,8 @@ class Store(ABC):
         """Close a batch of what waits, if that is enough; later reports wait for the next."""
         with self.transaction() as execute:
             task = self._locked(execute, task_id)
+            if task.ended >= 2:
+                raise TooFewError(f"The task {task_id.hex()} is over, its reports are deleted.")
             size, closed = 0, []
             for epoch, more in execute(tables.OPEN_EPOCHS, task.number):
                 if size + more <= task.largest:
@@ -333,11 +335,12 @@ class Store(ABC):
             if not task.ended or states & set(UNFINISHED):
                 raise ServiceError(f"The task {task_id.hex()} has not ended, or a batch of it.")
             epochs = [epoch for epoch, _, _ in execute(tables.EPOCHS_OF_TASK, task.number)]
+            execute(tables.END_TASK, max(task.ended, 2), task.number)
         for epoch in epochs:
             self._delete(epoch)
         with self.transaction() as execute:
             execute(self._sql(tables.DROP_SEEN, task.number))
-            execute(tables.END_TASK, 2, task.number)
+            execute(tables.END_TASK, 3, task.number)
 
     # looking
 
@@ -369,7 +372,9 @@ class Store(ABC):
                 sizes[batch] += size
             if state in (None, State.CLOSED):
                 waiting += size
-            gone = state is State.RELEASED or task.ended == 2
+            if task.ended == 2:
+                continue
+            gone = state is State.RELEASED or task.ended == 3
             if not self._has_table(execute, f"shuffledp_chunks_{epoch}"):
                 if not gone and state is not State.WRITTEN:
                     problems.append(f"{shown}: the reports of epoch {epoch} are not there")
