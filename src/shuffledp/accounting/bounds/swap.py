@@ -43,7 +43,7 @@ _NO_LOSS = 1.0001
 _LEAST_BUDGET, _MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 1e-4, 30.0, 1e-6, 10
 
 
-def _swap_curve(pairs: list[Swap], n: int, eps0: float) -> ProfileCurve:
+def _swap_curve(pairs: list[Swap], n: int, eps0: float) -> SwapCurve:
     ways = [
         way for pair in pairs for way in ([pair] if pair.symmetric else [pair, pair.reversed()])
     ]
@@ -53,12 +53,21 @@ def _swap_curve(pairs: list[Swap], n: int, eps0: float) -> ProfileCurve:
         return max(swap_delta(way, n, epsilon, width) for way in ways)
 
     def profile(epsilon: float, width: float) -> Enclosure:
-        value = delta(epsilon, _COARSE if width >= QUICK else _FINE)
+        value = delta(epsilon, _COARSE)
+        if width < QUICK:  # no more than what a coarse look finds
+            value = min(value, delta(epsilon, _FINE))
         return Enclosure(value, value)
 
     power = max(_power(way) for way in ways)
     guess = partial(gaussian_start, math.sqrt(min(power / n, 1e4)))
-    return ProfileCurve(profile, PureEnd(eps0), guess=guess)
+    return SwapCurve(profile, PureEnd(eps0), guess=guess)
+
+
+class SwapCurve(ProfileCurve):
+    """Each delta takes milliseconds, too long for the integrals of a divergence."""
+
+    def renyi(self, order: float) -> float:
+        raise self._cannot("renyi")
 
 
 def _power(pair: Swap) -> float:
@@ -107,7 +116,7 @@ def _one_for_all(randomizer: Randomizer) -> LDP:
     return found
 
 
-def _curve(randomizer: Randomizer, n: int) -> ProfileCurve:
+def _curve(randomizer: Randomizer, n: int) -> SwapCurve:
     if n < _LEAST_USERS:
         raise RegimeError(f"n >= {_LEAST_USERS}", str(n))
     return _swap_curve(randomizer.swaps(), n, randomizer.eps0)

@@ -17,9 +17,9 @@ from functools import lru_cache, partial
 import numpy as np
 
 from shuffledp.accounting.bounds.scopes import one_round
-from shuffledp.accounting.bounds.swap import deviation, exponentials
+from shuffledp.accounting.bounds.swap import SwapCurve, deviation, exponentials
 from shuffledp.accounting.bounds.theorem import Theorem, bound
-from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
+from shuffledp.accounting.curves import Curve, PureEnd
 from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.accounting.randomizers import CheckIn, Laplace, Randomizer
 from shuffledp.accounting.randomizers.swaps import OtherLaw
@@ -387,4 +387,4 @@ def swap_laplace(who: tuple[float, float], n: int) -> Curve:
 
     power = _power(_triples(eps0, *_CLASSES[1::-1]), rate)
     guess = partial(gaussian_start, math.sqrt(min(power / n, 1e4)))
-    return ProfileCurve(profile, PureEnd(eps0), guess=guess)
+    return SwapCurve(profile, PureEnd(eps0), guess=guess)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp.accounting.protocols.shuffled import Shuffled
-from shuffledp.accounting.randomizers import Channel, Randomizer
+from shuffledp.accounting.randomizers import LDP, Channel, Randomizer
 from shuffledp.accounting.randomizers.catalogue import DESCRIBED
 from shuffledp.errors import ParameterError
 
@@ -57,6 +57,8 @@ def _plain(value: Any) -> Any:
 def _restore(description: Mapping[str, Any]) -> Randomizer:
     given = dict(description)
     kind = DESCRIBED[given.pop("mechanism")]
+    if kind is LDP:  # descriptions that do not say may be of users visited in order
+        given.setdefault("sequential", True)
     if "randomizer" in given:
         given["randomizer"] = _restore(given["randomizer"])
     randomizer = kind(**given)

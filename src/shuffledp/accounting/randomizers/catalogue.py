@@ -46,6 +46,9 @@ PARAMETERS = {
         " are clipped to",
     ),
     "scalar": Parameter(bool, "Values are numbers in an interval, not vectors: a better guarantee"),
+    "sequential": Parameter(
+        bool, "Shuffled data visited in order: what is reported may depend on earlier reports"
+    ),
     "channel": Parameter(Path, "CSV file, one row of probabilities per input"),
     "check_in": Parameter(float, "Probability that a user reports"),
     "drawn": Parameter(int, "Users drawn each round, without replacement"),

@@ -56,7 +56,7 @@ def swap_gap() -> Result:
 def gap(name: str, eps0: float, n: int) -> Row:
     """One row of the table."""
     mechanism, parameters = RANDOMIZERS[name]
-    protocol = Shuffled(build(mechanism, {"eps0": eps0, **parameters}), n)
+    protocol = Shuffled(build(mechanism, eps0=eps0, **parameters), n)
     now = protocol.epsilon(delta=_DELTA)
     before = min(_known_before(protocol), key=lambda value: value.value)
     return (

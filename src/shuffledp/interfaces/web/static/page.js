@@ -11,6 +11,7 @@ const FIELDS = {
   levels: { label: "Largest value", start: "10" },
   sensitivity: { label: "Sensitivity", hint: "default 2, the diameter of the unit ball" },
   scalar: { label: "Values are numbers, not vectors", check: true },
+  sequential: { label: "Reports may depend on earlier ones", check: true },
 };
 const DEFAULTS = { n: "100000", delta: "1e-6", epsilon: "0.05", alpha: "0.05" };
 let mechanisms = {}, data = {}, pending = new AbortController();
