@@ -137,6 +137,8 @@ class _Moved:
     share: Array
     excess: float
     """At least |W / V - 1|, and how fast log W moves with log g."""
+    still: float
+    """W of silence."""
 
 
 def _moved(cells: _Triples, rate: float, e: float, window: float) -> _Moved:
@@ -154,6 +156,7 @@ def _moved(cells: _Triples, rate: float, e: float, window: float) -> _Moved:
         top * np.where(top > 0.0, up, down),
         share,
         most / window / (1.0 - span) * (1.0 + 1e-9),
+        (1.0 - e) / (1.0 + (most - 1.0) / window) * (1.0 - 1e-12),
     )
 
 
@@ -221,13 +224,13 @@ def _expected(cells: _Triples, check_in: float, n: int, epsilon: float) -> float
 
 
 class _Tilted:
-    """Bounds over all triples of a class; silence (chance 1 - q) has W = 1 - e and g = 1."""
+    """Bounds over all triples of a class; silence (chance 1 - q) has V = 1 - e and g = 1."""
 
     def __init__(
         self, cells: _Triples, moved: _Moved, rate: float, q: float, e: float, lam: float
     ) -> None:
         self.cells, self.rate, self.q, self.e, self.lam = cells, rate, q, e, lam
-        self.excess = moved.excess
+        self.excess, self.still = moved.excess, moved.still
         self.weights = np.stack([cells.mass * (1.0 - moved.share), cells.mass * moved.share])
         self.values = np.stack([moved.low, moved.high])
         self.widest = float(np.abs(self.values).max())
@@ -290,7 +293,7 @@ class _Tilted:
     def _rises(self, theta: float) -> Array:
         """M(theta) - 1 of the triples computed."""
         moved = self.weights * np.expm1(theta * self.values - self.lam * self.cells.swap[0])
-        silent = (1.0 - self.q) * math.expm1(theta * (1.0 - self.e) - self.lam)
+        silent = (1.0 - self.q) * math.expm1(theta * self.still - self.lam)
         found: Array = self.q * moved.sum(axis=(0, 2)) + silent
         return found + 1e-12 * theta * (1.0 + self.e) + 4.0 * U
 
@@ -317,7 +320,7 @@ class _Tilted:
         """About the best theta, for the triple of the largest spread; any is valid."""
         at = int(np.argmax((self.weights * self.values**2).sum(axis=(0, 2))))
         w, v, g = self.weights[:, at], self.values[:, at], self.cells.swap[0][at]
-        still = 1.0 - self.e
+        still = self.still
         u = math.log(4.0 / math.sqrt(m * self.q * float((w * v * v).sum()) + 1e-300))
         for _ in range(12):
             theta = min(math.exp(u), _STEEPEST / self.widest)
