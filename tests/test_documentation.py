@@ -3,11 +3,13 @@
 import doctest
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from shuffledp.accounting.bounds import theorem
 from shuffledp.interfaces.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -23,6 +25,16 @@ SESSIONS = [
 ]
 
 
+@pytest.fixture
+def _own_theorems() -> Iterator[None]:
+    """What an example registers is forgotten with it."""
+    before = dict(theorem._BOUNDS)
+    yield
+    theorem._BOUNDS.clear()
+    theorem._BOUNDS.update(before)
+
+
+@pytest.mark.usefixtures("_own_theorems")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_examples(page: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)

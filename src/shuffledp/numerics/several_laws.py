@@ -18,12 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, all_orders, down, roundings, up
 
 _CUT = 9.0
 """Frequencies beyond _CUT / s are charged, not summed."""
 _MOST_EXPONENT = 300.0
 _STEPS = 80
+_SUMMED = 1e-9
+"""More than the roundings of sums of positive numbers here."""
 _POWER = 1.7
 """Of theta: the best for a normal sum around 0, where it matters."""
 _BLOCK = 1 << 19
@@ -54,11 +56,11 @@ class SeveralLaws:
         near = drift > -0.5  # else the total itself is the accurate one
         total = np.where(near, 1.0 + drift, tilted.sum(axis=1))
         size = np.where(near, np.abs(moved).sum(axis=1), total)
-        blur = 4.0 * U * (theta * np.abs(self.values) + lam * self.decays)
-        slack = (self.error + (self.weights.shape[1] + 16.0) * U) * size
+        blur = roundings(4.0) * (theta * np.abs(self.values) + lam * self.decays)
+        slack = (self.error + roundings(self.weights.shape[1] + 16.0)) * size
         slack += (blur * tilted).sum(axis=1)
         log_m = np.where(near, np.log1p(np.maximum(drift, -0.5)), np.log(total))
-        return log_m, 1.01 * slack / total + 4.0 * U * np.abs(log_m), x
+        return log_m, all_orders(slack / total) + roundings(4.0) * np.abs(log_m), x
 
     def _theta(self, m: int, lam: float, first: Array, chance: Array, start: float | None) -> float:
         """About the minimiser of E e^(theta Y) sup M^m / theta^_POWER; any theta > 0 is valid."""
@@ -103,18 +105,20 @@ class SeveralLaws:
         log_m, log_error, x = self._log_mgf(theta, lam)
         p = self.weights * np.exp(x - log_m[:, None])
         centred = self.values - (p * self.values).sum(axis=1)[:, None]
-        variance = (p * centred**2).sum(axis=1) * (1.0 + 1e-9)
+        variance = up((p * centred**2).sum(axis=1), _SUMMED)
         sd = math.sqrt(m * float(variance[int(np.argmax(log_m))])) or 1.0 / theta
         edges, smooth = _edges(theta, sd, math.sqrt(float(variance.max())) or theta, width)
         noise = 2.0 * (log_m.max() - log_m) / theta**2 + smooth * smooth / m
-        height = m * (log_m + log_error + 0.5 * noise * theta**2 * (1.0 + 4.0 * U))
+        height = m * (log_m + log_error + up(0.5 * noise * theta**2, roundings(4.0)))
         top = float(height.max())
         # the computed characteristic function at t is off by at most slope * t
-        relative = self.error + log_error + 4.0 * U * (float(np.abs(x).max()) + 8.0 + p.shape[1])
-        slope = 1.01 * relative * (p * np.abs(centred)).sum(axis=1)
+        relative = (
+            self.error + log_error + roundings(4.0 * (float(np.abs(x).max()) + 8.0 + p.shape[1]))
+        )
+        slope = all_orders(relative * (p * np.abs(centred)).sum(axis=1))
         decay = np.multiply.outer(noise, edges * edges)
         lack = self._modulus(p, centred, edges) * np.exp(-decay) + np.expm1(-decay)
-        lack += 3.0 * slope[:, None] * edges + 8.0 * U * np.abs(lack)
+        lack += 3.0 * slope[:, None] * edges + roundings(8.0) * np.abs(lack)
         level = _ends(lack, (variance + noise)[:, None] * np.diff(edges) ** 2 / 4.0, m)
         level = np.exp((level + (height - top)[:, None]).max(axis=1))
         total = float((level * _weights(edges, theta)).sum())
@@ -122,7 +126,7 @@ class SeveralLaws:
         peak = theta * float(first.max())
         moment = float(chance @ np.exp(theta * first - peak))
         result = math.log(total / math.pi) + top + peak + math.log(moment)
-        return result + 1e-11 + 16.0 * U * (abs(top) + abs(peak)), theta
+        return result + 1e-11 + roundings(16.0) * (abs(top) + abs(peak)), theta
 
     def _modulus(self, p: Array, centred: Array, edges: Array) -> Array:
         """|E e^(itW)|^2 - 1 at the edges, under each row of the tilted laws p."""
@@ -134,7 +138,7 @@ class SeveralLaws:
             half = np.sin(0.5 * angle)
             re = -2.0 * np.einsum("xv,xvt->xt", p, half * half)
             im = np.einsum("xv,xvt->xt", p, np.sin(angle))
-            found[:, i : i + block] = (2.0 * re + re * re + im * im) * (1.0 - 8.0 * U)
+            found[:, i : i + block] = down(2.0 * re + re * re + im * im, roundings(8.0))
         return found
 
 
@@ -146,8 +150,8 @@ def _ends(lack: Array, rise: Array, m: int) -> Array:
     ends = np.stack([lack[:, :-1] + rise, lack[:, 1:] + rise])
     flat = ends.max(axis=0) > np.maximum(1.0 / m, 1e-15) if m > 1 else np.ones_like(rise, np.bool_)
     ends = np.where(flat, np.minimum(ends.max(axis=0), 0.0), ends)
-    logs: Array = 0.5 * m * (1.0 - 8.0 * U) * np.log1p(np.maximum(ends, -1.0 + 1e-15))
-    return logs + 16.0 * U * m * np.maximum(ends, 0.0)
+    logs: Array = 0.5 * m * down(np.log1p(np.maximum(ends, -1.0 + 1e-15)), roundings(8.0))
+    return logs + roundings(16.0) * m * np.maximum(ends, 0.0)
 
 
 def _weights(edges: Array, theta: float) -> Array:
@@ -156,7 +160,7 @@ def _weights(edges: Array, theta: float) -> Array:
     low, high = edges[:-1], edges[1:]
     arc = np.arctan2(step * theta, theta * theta + low * high) / theta
     first = 0.5 * np.log1p(step * (low + high) / (theta * theta + low * low))
-    slack = 16.0 * U * (high * arc + first)
+    slack = roundings(16.0) * (high * arc + first)
     return np.stack([high * arc - first + slack, first - low * arc + slack]) / step
 
 

@@ -220,7 +220,7 @@ def _terms(rows: Sequence[TwoSided], groups: _Groups) -> list[_Terms]:
     """For each row: h on a group is bounded by its ends (numerics.md, "Groups of counts")."""
     if groups.starts is groups.ends:
         low, high = _log_h(rows, groups.starts, groups.starts)
-    elif rows[0].fixed:
+    elif any(row.fixed for row in rows):  # epsilon = 0 has none, the others may
         low = _log_h(rows, groups.ends, groups.starts)[0]
         high = _log_h(rows, groups.starts, groups.ends)[1]
     else:  # h falls with the count: of a group its next neighbour's start is low enough

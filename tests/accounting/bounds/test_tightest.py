@@ -176,10 +176,10 @@ def test_who_is_asked(randomizer: Randomizer) -> None:
 def test_what_is_only_compared_is_never_tighter(
     protocol: Shuffled, question: dict[str, float]
 ) -> None:
-    """asked_of=False says that another bound is at least as tight."""
+    """asked_of=False says that another bound is at least as tight, but for what takes long: swaps."""
     answer = protocol.ask(**question).guarantee.value
     labels = {b.theorem.id: (b.theorem.status, b.theorem.direction) for b in all_bounds()}
     for value in protocol.bounds(**question):
-        if labels[value.theorem] == GUARANTEE:
+        if labels[value.theorem] == GUARANTEE and not value.theorem.startswith("swap"):
             less = answer - value.value if "alpha" not in question else value.value - answer
             assert less <= 1e-3 * answer, value

@@ -31,7 +31,7 @@ REPEATED: dict[str, Any] = {
         "mechanism": "drawn",
         "randomizer": {
             "mechanism": "check-in",
-            "randomizer": {"mechanism": "ldp", "eps0": 0.7, "delta0": 0.0},
+            "randomizer": {"mechanism": "ldp", "eps0": 0.7, "delta0": 0.0, "sequential": False},
             "rate": 0.4,
         },
         "m": 7,
@@ -76,6 +76,11 @@ WRITTEN: list[dict[str, Any]] = [
 def test_what_is_written_in_books_can_be_read(written: dict[str, Any]) -> None:
     data = {"randomizer": written, "n": 100}
     assert json.dumps(describe(restore(data))) == json.dumps(data)
+
+
+def test_a_book_that_does_not_say_may_mean_reports_in_order() -> None:
+    written = {"randomizer": {"mechanism": "ldp", "eps0": 0.7, "delta0": 0.0}, "n": 100}
+    assert restore(written).randomizer == LDP(0.7, sequential=True)
 
 
 def test_a_channel_keeps_its_last_bits() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shuffledp.accounting.randomizers.catalogue import MECHANISMS
+from shuffledp.accounting.randomizers.catalogue import OFFERED
 from shuffledp.research.reproduce import ITEMS, swap_gap
 
 ROOT = Path(__file__).parents[3]
@@ -48,6 +48,6 @@ def test_the_whole_table() -> None:
 def test_every_local_randomizer_with_a_budget_is_in_the_table() -> None:
     shown = {mechanism for mechanism, _ in swap_gap.RANDOMIZERS.values()}
     # the first two are Laplace noise clamped or on a grid; the others have no budget of their own
-    assert MECHANISMS.keys() - shown == {
+    assert OFFERED.keys() - shown == {
         *("truncated-laplace", "discrete-laplace", "gaussian", "channel"),
     }

@@ -20,7 +20,7 @@ from shuffledp.accounting.randomizers.swaps import Arrival, OtherLaw, Swap
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import QUICK, Enclosure
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, down, roundings, up
 from shuffledp.numerics.several_laws import SeveralLaws
 
 _CHARGED = 1e-4
@@ -207,7 +207,7 @@ def exponentials(low: float, high: float, least: float = 0.0) -> tuple[Array, Ar
         count -= 1
     nodes, weights = _laguerre(count)
     cells = min(2 + math.ceil(2.0 * half / _WINDOW_CELL), _MOST_CELLS)
-    places = low * np.exp(np.linspace(0.0, 2.0 * half * (1.0 + 4.0 * U), cells + 1))
+    places = low * np.exp(np.linspace(0.0, up(2.0 * half, roundings(4.0)), cells + 1))
     sums = np.exp(-np.multiply.outer(places / middle - 1.0, nodes)) @ weights
     # on a cell 1 / T is at most 1 / its left end, the sum at least that at its right end
     factor = float((middle / (places[:-1] * sums[1:])).max()) * (1.0 + _SLACK)
@@ -233,7 +233,7 @@ def _inside_window(pair: Swap, n: int, e: float, low: float, high: float, width:
 
 def _gain(first: Array, second: Array, e: float, precision: float) -> Array:
     """first - e second, rounded up."""
-    gain: Array = first - e * second + (precision + 4.0 * U) * (first + e * second)
+    gain: Array = first - e * second + (precision + roundings(4.0)) * (first + e * second)
     return gain
 
 
@@ -250,6 +250,6 @@ def _moved_laws(
         edge = np.where((gap < 0.0) == (v > 0.0), low, high)
         w = v / (1.0 + gap / edge)
         mass[i, :k] = x.mass
-        moved[i, :k] = w + (8.0 * U + 2.0 * pair.precision * x.swap.max() / low) * np.abs(w)
-        decay[i, :k] = x.swap * (1.0 - pair.precision - 4.0 * U)
+        moved[i, :k] = w + (roundings(8.0) + 2.0 * pair.precision * x.swap.max() / low) * np.abs(w)
+        decay[i, :k] = down(x.swap, pair.precision + roundings(4.0))
     return SeveralLaws(mass, moved, decay, pair.precision)

@@ -26,7 +26,7 @@ from shuffledp.accounting.randomizers.swaps import OtherLaw
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status
 from shuffledp.numerics.enclosure import Enclosure
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, down, roundings, up
 
 _LEAST_BUDGET, _MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 0.01, 12.0, 1e-3, 100
 _CLASSES = (1.0, 0.96, 0.9, 0.8, 0.6, 0.3, 0.0)
@@ -36,7 +36,8 @@ _CELL = 0.03
 _FINEST, _GROWTH, _WIDEST = 1e-4, 0.2, 0.015
 """Of the steps along a line of triples: the first, as a share of the way from its end over eps0, the last."""
 _CHARGED, _LEAST_CHARGE, _ATTEMPTS = 1e-4, 1e-305, 3
-_SLACK = 1e-10
+_SLACK, _SUMMED, _FORMULA = 1e-10, 1e-9, 1e-11
+"""Relative: more than the roundings of whole answers, of sums of positive numbers, of formulas."""
 _STEEPEST = 3.0
 """theta |W| is kept below: moments bound nothing beyond."""
 _POWER = 1.7
@@ -98,7 +99,7 @@ def _triples(rate: float, near: float, far: float) -> _Triples:
     def ratio(i: int) -> tuple[Array, Array, Array]:
         ends = np.exp(logs[i] - logs[2])
         low, high = np.minimum(ends[:, :-1], ends[:, 1:]), np.maximum(ends[:, :-1], ends[:, 1:])
-        low, high = low * (1.0 - 1e-12), high * (1.0 + 1e-12)
+        low, high = down(low, _FORMULA), up(high, _FORMULA)
         return np.clip(np.where(seen, masses[i] / base, low), low, high), low, high
 
     return _Triples(masses[2], ratio(0), ratio(1), ratio(3)[1:], gaps, victims, 1.0 - 0.5 * near)
@@ -148,15 +149,15 @@ def _moved(cells: _Triples, rate: float, e: float, window: float) -> _Moved:
     top = np.maximum(a_high - e * b_low, value)
     share = np.clip((value - bottom) / np.maximum(top - bottom, 1e-300), 0.0, 1.0)
     least, most = math.exp(-rate * cells.limit), math.exp(rate * cells.limit)
-    up = 1.0 / (1.0 + (least - cells.swap[1]) / window)
-    down = 1.0 / (1.0 + (most - cells.swap[0]) / window)
+    raised = 1.0 / (1.0 + (least - cells.swap[1]) / window)
+    lowered = 1.0 / (1.0 + (most - cells.swap[0]) / window)
     span = (most - least) / window
     return _Moved(
-        bottom * np.where(bottom > 0.0, up, down),
-        top * np.where(top > 0.0, up, down),
+        bottom * np.where(bottom > 0.0, raised, lowered),
+        top * np.where(top > 0.0, raised, lowered),
         share,
-        most / window / (1.0 - span) * (1.0 + 1e-9),
-        (1.0 - e) / (1.0 + (most - 1.0) / window) * (1.0 - 1e-12),
+        up(most / window / (1.0 - span), _SUMMED),
+        down((1.0 - e) / (1.0 + (most - 1.0) / window), _FORMULA),
     )
 
 
@@ -185,10 +186,10 @@ def _class_delta(
     m, e = n - 1, math.exp(epsilon)
     law = _thinned(_swap_law(rate, cells.limit), q)
     most, least = math.exp(rate * cells.limit), math.exp(-rate * cells.limit)
-    spread = (most - least) * (1.0 + 1e-9)
+    spread = up(most - least, _SUMMED)
     below, above = (deviation((law,), m, log_charge - math.log(2.0), s) for s in (-1.0, 1.0))
-    low = max(n - below - spread, 1.0 + m * least) * (1.0 - 1e-11)
-    high = (n + above + spread) * (1.0 + 1e-11)
+    low = down(max(n - below - spread, 1.0 + m * least), _FORMULA)
+    high = up(n + above + spread, _FORMULA)
     convex = 0.5 / (low - spread) if low > 2.0 * spread else math.inf  # no rate may be below
     factors, rates = exponentials(low, high, convex)
     if rates[0] < convex:
@@ -245,7 +246,9 @@ class _Tilted:
             shape = self._log_integral(m, theta, spread, quartic)
         else:  # the modulus is at most 1 everywhere
             shape = -math.log(2.0 * theta)
-        return shape + (m + 1) * top + self.lam * self.most + 1e-9 + 64.0 * U * m * abs(top)
+        return (
+            shape + (m + 1) * top + self.lam * self.most + _SUMMED + roundings(64.0) * m * abs(top)
+        )
 
     def _log_integral(self, m: int, theta: float, spread: float, quartic: float) -> float:
         """|N(theta + it) / N(theta)|^2 <= exp(-spread t^2 + quartic t^4) up to the reach, 1 beyond."""
@@ -288,20 +291,20 @@ class _Tilted:
         lifted = top + lam - 0.5 * (lam * self.most) ** 2 - theta * drift - theta**3 * cubic / 3.0
         spread = 2.0 / theta**2 * lifted - mean**2 - max(top, 0.0) * second
         quartic = (2.0 * fourth + 8.0 * mean * third) / least + 6.0 * (second / least) ** 2
-        return top, spread, quartic / 24.0 * (1.0 + 1e-9)
+        return top, spread, up(quartic / 24.0, _SUMMED)
 
     def _rises(self, theta: float) -> Array:
         """M(theta) - 1 of the triples computed."""
         moved = self.weights * np.expm1(theta * self.values - self.lam * self.cells.swap[0])
         silent = (1.0 - self.q) * math.expm1(theta * self.still - self.lam)
         found: Array = self.q * moved.sum(axis=(0, 2)) + silent
-        return found + 1e-12 * theta * (1.0 + self.e) + 4.0 * U
+        return found + 1e-12 * theta * (1.0 + self.e) + roundings(4.0)
 
     def _nearby(self, moments: Array, k: int, steep: float) -> Array:
         """Roots of k-th moments of W, of each triple and of those nearer to it than to another."""
         near, far = 0.5 * self.rate * self.cells.gap_other, 0.5 * self.rate * self.cells.gap_victim
         shift = self.e * (1.0 + self.excess) * math.exp(self.rate + steep) * np.expm1(far)
-        roots: Array = (moments * (1.0 + 1e-9)) ** (1.0 / k)
+        roots: Array = up(moments, _SUMMED) ** (1.0 / k)
         return (roots + shift) * np.exp((1.0 + self.excess + steep) * (near + far))
 
     def _moves(self, theta: float, root: Array, steep: float) -> Array:
@@ -345,7 +348,7 @@ def _skew(u: Array) -> Array:
 @lru_cache(maxsize=8)
 def _second_moment(rate: float) -> float:
     """E (a / r)^2 for values a whole interval apart."""
-    return (2.0 * math.exp(rate) + math.exp(-2.0 * rate)) / 3.0 * (1.0 + 1e-9)
+    return up((2.0 * math.exp(rate) + math.exp(-2.0 * rate)) / 3.0, _SUMMED)
 
 
 def _laplace(randomizer: Randomizer) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.numerics.rounding import Array, U
+from shuffledp.numerics.rounding import Array, roundings
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Swap:
     laws: tuple[OtherLaw, ...]
     arrivals: tuple[tuple[Arrival, ...], ...]
     symmetric: bool = False
-    precision: float = 64.0 * U
+    precision: float = roundings(64.0)
 
     def reversed(self) -> Swap:
         """The victim's two values exchanged."""
@@ -93,7 +93,9 @@ class Swap:
             (*(replace(kind, mass=rate * kind.mass) for kind in kinds), silence)
             for kinds in self.arrivals
         )
-        return replace(self, laws=laws, arrivals=arrivals, precision=self.precision + 4.0 * U)
+        return replace(
+            self, laws=laws, arrivals=arrivals, precision=self.precision + roundings(4.0)
+        )
 
     def merged(self) -> Swap:
         """All kinds of arrivals as one: coarser, and cheaper."""
