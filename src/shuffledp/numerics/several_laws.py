@@ -2,7 +2,7 @@
 
 Each (W_j, g_j) independently follows any one of finitely many laws, which may differ from j to j;
 Y is independent of them. Adding independent normal noise to a W can only raise the expectation, so
-with any variances v_x >= 0 and any theta > 0 (docs/proofs/swap.md, sections 3 and 6)
+with any variances v_x >= 0 and any theta > 0 (docs/proofs/swap.md, section 3)
 
     E(...) <= (1/pi) int_0^inf E e^(theta Y) sup_x |N_x(theta + it)|^m / (theta^2 + t^2) dt,
 

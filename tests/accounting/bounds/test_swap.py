@@ -151,6 +151,13 @@ def test_hadamard_laws_are_those_of_the_codewords(k: int) -> None:
         assert [[round(x[0], 8), *x[1:]] for x in explicit] in merged
 
 
+def test_a_code_of_three_values_may_hold_the_sum_of_two() -> None:
+    """Ours does not, others do: a guarantee that does not know the code covers it."""
+    claimed = Shuffled(HadamardResponse(eps0=2.0), 10_000).bound("swap", epsilon=0.1).value
+    leaked = Shuffled(HadamardResponse(k=4, eps0=2.0), 10_000).bound("dataset", epsilon=0.1).value
+    assert leaked <= claimed
+
+
 NAMED = [
     lambda e: LDP(e),
     lambda e: BinaryRR(eps0=e),
@@ -160,7 +167,7 @@ NAMED = [
     lambda e: rappor(10, e),
     lambda e: optimised_unary(10, e),
     lambda e: LocalHashing(eps0=e),
-    lambda e: HadamardResponse(eps0=e),
+    lambda e: HadamardResponse(k=2, eps0=e),
     lambda e: HadamardResponse(k=8, eps0=e),
     lambda e: SubsetSelection(10, eps0=e),
     lambda e: KRR(10, eps0=e),

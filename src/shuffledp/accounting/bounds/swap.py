@@ -227,7 +227,7 @@ def _inside_window(pair: Swap, n: int, e: float, low: float, high: float, width:
             for factor, rate in zip(factors.tolist(), rates.tolist(), strict=True):
                 log, theta = laws.log_excess(n - 1, rate, gain, kind.mass, width, theta)
                 total += math.exp(min(log - rate + math.log(factor), 600.0))
-        worst = max(worst, total)
+        worst = max(worst, total) if total >= 0.0 else math.inf
     return worst * (1.0 + pair.precision + _SLACK)
 
 

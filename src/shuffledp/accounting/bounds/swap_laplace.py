@@ -1,4 +1,4 @@
-"""The swap bound for Laplace noise on numbers in an interval (docs/proofs/swap.md, section 8).
+"""The swap bound for Laplace noise on numbers in an interval (docs/proofs/swap.md, section 6).
 
 With rho the Laplace law around the middle of the victim's two values, E e^(theta W - lam g) is a
 convex functional of the four laws, so it can only fall when all values move together: its largest
@@ -174,8 +174,9 @@ def laplace_delta(rate: float, check_in: float, n: int, epsilon: float) -> float
         log_charge = aim
     for ends in classes[1:]:
         if worst < 1.0:
-            worst = max(worst, _class_delta(rate, check_in, n, epsilon, ends, log_charge))
-    return min(worst, 1.0)
+            value = _class_delta(rate, check_in, n, epsilon, ends, log_charge)
+            worst = max(worst, value) if value >= 0.0 else 1.0
+    return worst if worst <= 1.0 else 1.0
 
 
 def _class_delta(
@@ -234,14 +235,20 @@ class _Tilted:
         self.excess, self.still = moved.excess, moved.still
         self.weights = np.stack([cells.mass * (1.0 - moved.share), cells.mass * moved.share])
         self.values = np.stack([moved.low, moved.high])
-        self.widest = float(np.abs(self.values).max())
         self.most = math.exp(rate * cells.limit)
+        # |V| and |W| are at most this times the other, so moments of V, convex in V alone, bound those of W
+        self.sizes = np.abs(self.values) * (1.0 + moved.excess) / (1.0 - moved.excess)
+        half = 0.5 * rate * float(np.maximum(cells.gap_other, cells.gap_victim).max())
+        shift = e * (1.0 + moved.excess) * math.exp(rate) * math.expm1(half)
+        self.widest = float(self.sizes.max()) * math.exp(2.0 * half) + shift
         self.mean = (1.0 + e) * (1.0 + moved.excess)  # at least E |W|
 
     def log_excess(self, m: int) -> float:
         """log of a bound on E[(sum of W)+ e^(-lam (T - 1))]."""
         theta = min(self._best_theta(m), _STEEPEST / self.widest)
         top, spread, quartic = self._ends(theta)
+        if not math.isfinite(top):
+            return math.inf
         if spread > 0.0:
             shape = self._log_integral(m, theta, spread, quartic)
         else:  # the modulus is at most 1 everywhere
@@ -272,22 +279,25 @@ class _Tilted:
         """
         q, lam, e = self.q, self.lam, self.e
         steep = theta * self.widest + lam * self.most
-        size = np.abs(self.values)
-        weights = self.weights * np.exp(theta * np.maximum(self.values, 0.0))
+        size = self.sizes
+        weights = self.weights * np.exp(theta * np.where(self.values > 0.0, size, 0.0))
         roots = []
         for k in (2, 3, 4):
-            weights = weights * size if k > 2 else weights * self.values**2
-            roots.append(self._nearby(weights.sum(axis=(0, 2)), k, steep))
+            weights = weights * size if k > 2 else weights * size**2
+            roots.append(self._nearby(weights.sum(axis=(0, 2)), k, steep, theta))
         tops = np.log1p(self._rises(theta) + q * self._moves(theta, roots[0], steep))
         top = float(tops.max())
-        below = (self.weights * _skew(-theta * self.values)).sum(axis=(0, 2)) * 3.0 / theta**3
+        falls = theta * np.where(self.values < 0.0, size, 0.0)
+        below = (self.weights * _skew(falls)).sum(axis=(0, 2)) * 3.0 / theta**3
         second, third, fourth, cubic = (
             q * float(root.max()) ** k + (1.0 - q) * (e - 1.0) ** k
-            for root, k in zip((*roots, self._nearby(below, 3, 0.0)), (2, 3, 4, 3), strict=True)
+            for root, k in zip(
+                (*roots, self._nearby(below, 3, 0.0, 0.0)), (2, 3, 4, 3), strict=True
+            )
         )
         drift = 1.0 - e + (self.excess + lam * self.most) * self.mean
         least = math.exp(-theta * (e - 1.0 + self.excess * self.mean) - 2.0 * lam)  # M is more
-        mean = e - 1.0 + (self.excess + lam * self.most) * self.mean + theta * second / least
+        mean = (e - 1.0 + (self.excess + lam * self.most) * self.mean + theta * second) / least
         lifted = top + lam - 0.5 * (lam * self.most) ** 2 - theta * drift - theta**3 * cubic / 3.0
         spread = 2.0 / theta**2 * lifted - mean**2 - max(top, 0.0) * second
         quartic = (2.0 * fourth + 8.0 * mean * third) / least + 6.0 * (second / least) ** 2
@@ -300,15 +310,16 @@ class _Tilted:
         found: Array = self.q * moved.sum(axis=(0, 2)) + silent
         return found + 1e-12 * theta * (1.0 + self.e) + roundings(4.0)
 
-    def _nearby(self, moments: Array, k: int, steep: float) -> Array:
+    def _nearby(self, moments: Array, k: int, steep: float, theta: float) -> Array:
         """Roots of k-th moments of W, of each triple and of those nearer to it than to another."""
         near, far = 0.5 * self.rate * self.cells.gap_other, 0.5 * self.rate * self.cells.gap_victim
         shift = self.e * (1.0 + self.excess) * math.exp(self.rate + steep) * np.expm1(far)
         roots: Array = up(moments, _SUMMED) ** (1.0 / k)
-        return (roots + shift) * np.exp((1.0 + self.excess + steep) * (near + far))
+        tilt = steep + theta * self.e * math.exp(self.rate) * (1.0 + self.excess)
+        return (roots + shift) * np.exp((1.0 + self.excess + tilt) * (near + far))
 
     def _moves(self, theta: float, root: Array, steep: float) -> Array:
-        """How much M may change halfway to the next triple (docs/proofs/swap.md, section 8)."""
+        """How much M may change halfway to the next triple (docs/proofs/swap.md, section 6)."""
         near, far = 0.5 * self.rate * self.cells.gap_other, 0.5 * self.rate * self.cells.gap_victim
         pull = theta * root + self.lam * self.most  # at least sqrt(E S^2)
         other = 0.5 * pull**2 + theta * self.excess * self.mean

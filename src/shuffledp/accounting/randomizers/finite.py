@@ -101,8 +101,12 @@ class Symmetric(Randomizer):
         return {"a third value": self._triples()[0]}
 
     def swaps(self) -> list[Swap]:
-        unit, thirds = self._triples()[1], list(self._thirds().values())
+        unit, thirds = self._triples()[1], self._possible_thirds()
         return [two_levels(self.eps0, unit, thirds, not self._only_two)]
+
+    def _possible_thirds(self) -> list[Kinds]:
+        """Those that a guarantee must cover."""
+        return list(self._thirds().values())
 
     @property
     def _only_two(self) -> bool:
@@ -218,8 +222,8 @@ class LocalHashing(_OneOfK):
 class HadamardResponse(_OneOfK):
     """Hadamard response: half of the codewords are E times likelier, two halves cross evenly.
 
-    ``k`` is the number of values; it matters only to what others may hold: no third value if 2,
-    none whose codeword is the sum of two others' if 3.
+    ``k`` is the number of values. Our devices give three values codewords of which none is the sum of
+    two others; data sets know that, guarantees do not rely on it.
     """
 
     k: int = 3
@@ -235,6 +239,9 @@ class HadamardResponse(_OneOfK):
         if self.k > 3:
             thirds["the value whose codeword is the sum of both"] = _SUM_OF_TWO
         return thirds
+
+    def _possible_thirds(self) -> list[Kinds]:
+        return [self._triples()[0], _SUM_OF_TWO]  # other codes of three values have it too
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ RANDOMIZERS: dict[str, tuple[str, dict[str, int]]] = {
     "rappor, k = 10": ("rappor", {"k": 10}),
     "oue, k = 10": ("oue", {"k": 10}),
     "olh": ("olh", {}),
-    "hadamard, k = 3": ("hadamard", {"k": 3}),
+    "hadamard, k = 2": ("hadamard", {"k": 2}),
     "hadamard, k = 8": ("hadamard", {"k": 8}),
     "subset, k = 10": ("subset", {"k": 10}),
 }
