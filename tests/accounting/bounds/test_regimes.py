@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from shuffledp import LDP, ConversionError, RegimeError, Shuffled
+from shuffledp import LDP, Channel, ConversionError, RegimeError, Shuffled
 from shuffledp.accounting.bounds import all_bounds
 
 LN = math.log
@@ -105,3 +105,10 @@ def test_no_epsilon_below_delta0(theorem: str) -> None:
 def test_closed_form_delta_below_its_smallest_epsilon() -> None:
     with pytest.raises(RegimeError, match="feldman-2023-closed"):
         Shuffled(LDP(1.0), 10_000).bound("feldman-2023-closed", epsilon=1e-4)
+
+
+@pytest.mark.parametrize("theorem", ["variation-ratio", "variation-ratio-2024"])
+def test_reports_that_tell_nothing_have_no_ratio(theorem: str) -> None:
+    alike = Channel([[0.5, 0.5], [0.5, 0.5]])
+    with pytest.raises(RegimeError, match="0 < eps0"):
+        Shuffled(alike, 1).bound(theorem, epsilon=0.8)

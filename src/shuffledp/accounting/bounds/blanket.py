@@ -200,8 +200,8 @@ def dataset(randomizer: Randomizer, n: int) -> Curve:
 def _ratios(randomizer: Randomizer) -> tuple[float, float]:
     """eps0 and the total variation of the worst pair."""
     scenes = randomizer.blankets()
-    if not randomizer.eps0 <= _MOST_BUDGET or len(scenes) != 1 or scenes[0].outcomes.unseen:
-        condition = f"a pure randomizer of eps0 <= {_MOST_BUDGET:g} with one worst pair"
+    if not 0.0 < randomizer.eps0 <= _MOST_BUDGET or len(scenes) != 1 or scenes[0].outcomes.unseen:
+        condition = f"a pure randomizer of 0 < eps0 <= {_MOST_BUDGET:g} with one worst pair"
         raise RegimeError(condition, str(randomizer))
     outcomes = scenes[0].outcomes
     return randomizer.eps0, float(0.5 * np.abs(outcomes.first - outcomes.second).sum())
