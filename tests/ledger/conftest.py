@@ -1,21 +1,14 @@
 """Every test of the book runs on both stores."""
 
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from shuffledp.ledger import Ledger
-from tests.ledger.cluster import Cluster, cluster
+from tests.cluster import Cluster
 
 _NUMBERS = count()
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Cluster]:
-    with cluster() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

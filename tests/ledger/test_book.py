@@ -25,8 +25,8 @@ from shuffledp import (
     UnknownOutcomeError,
 )
 from shuffledp.ledger import Entry, Guarantee, Ledger, Planned, planned
+from tests.cluster import Cluster
 from tests.ledger.ages import aged
-from tests.ledger.cluster import Cluster
 
 DAILY = Shuffled(KRR(16, eps0=1.0), n=10_000)
 

@@ -12,7 +12,7 @@ from shuffledp import BudgetExceededError, LedgerError
 from shuffledp.ledger import Ledger, Sum, planned, renyi
 from shuffledp.ledger.rules import RuleMaker
 from shuffledp.ledger.sqlite import SQLiteStore
-from tests.ledger.cluster import cluster
+from tests.cluster import cluster
 from tests.ledger.spenders import THINGS
 
 ROOT = Path(__file__).parents[2]

@@ -17,7 +17,7 @@ import pytest
 
 from shuffledp.ledger import Guarantee, Ledger
 from tests import tracer
-from tests.ledger.cluster import USER, cluster
+from tests.cluster import USER, cluster
 
 SPENDS = 5
 _SPENDER = """

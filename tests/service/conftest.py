@@ -8,10 +8,8 @@ import psycopg
 import pytest
 
 from shuffledp.service.store import Store, open_store
-from tests.ledger.cluster import Cluster
-from tests.ledger.conftest import postgres
+from tests.cluster import Cluster
 
-__all__ = ["postgres"]
 _NUMBERS = count()
 
 

@@ -1,4 +1,4 @@
-"""The command line of issue 4."""
+"""Gaussian reports on the command line."""
 
 import json
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from shuffledp.interfaces.cli import main
 from shuffledp.ledger import Ledger
-from tests.ledger.cluster import Cluster
+from tests.cluster import Cluster
 
 KRR = ["--mechanism", "krr", "--k", "16", "--eps0", "1", "--n", "1e4"]
 

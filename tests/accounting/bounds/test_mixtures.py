@@ -77,7 +77,7 @@ def test_too_many_atoms_are_refused():
 
 
 def test_every_proven_claim_has_its_proof_and_every_refuted_one_its_witness():
-    docs = Path(__file__).parents[4] / "docs"
+    docs = Path(__file__).parents[3] / "docs"
     for theorem in THEOREMS.values():
         if theorem.status is Status.REFUTED:
             assert theorem.refutation is not None

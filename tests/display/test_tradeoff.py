@@ -12,7 +12,7 @@ from shuffledp import ParameterError, Status
 from shuffledp.accounting.curves.tradeoff import approximate
 from shuffledp.display.tradeoff import save_tradeoffs
 
-HOWTO = Path(__file__).parents[4] / "docs" / "howto"
+HOWTO = Path(__file__).parents[2] / "docs" / "howto"
 
 
 def test_howto_runs():

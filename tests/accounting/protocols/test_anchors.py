@@ -1,4 +1,4 @@
-"""Numbers the issue asks for, and the order of the bounds."""
+"""Known numbers of known deployments, and the order of the bounds."""
 
 from __future__ import annotations
 
