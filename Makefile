@@ -40,19 +40,11 @@ hooks: $(VENV)/.ready
 	$(PIP) install -c constraints.txt -e '.[hooks]'
 	$(BIN)/pre-commit install
 
+# Writes docs/benchmarks.md and build/benchmarks.json
 bench: $(VENV)/.ready
 	$(PIP) install -c constraints.txt -e '.[bench]'
-	$(BIN)/python bench/accounting.py
-	$(BIN)/python bench/engine.py
-	$(BIN)/python bench/tradeoff.py
-	$(BIN)/python bench/gaussian.py
-	$(BIN)/python bench/personalized.py
 	$(PIP) install -c constraints.txt -e '.[peers]'
-	$(BIN)/python bench/sampling.py
-	$(BIN)/python bench/pipeline.py
-	$(BIN)/python bench/training.py
-	$(BIN)/python bench/composition.py
-	$(BIN)/python bench/web.py
+	$(BIN)/python bench/all.py
 
 docs: $(VENV)/.docs docs/generated/atlas.md docs/generated/gallery.md docs/generated/static/tex-svg-full.js
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

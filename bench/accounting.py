@@ -1,24 +1,23 @@
-"""Speed of the generic accountant, as ratios measured side by side in one run.
+"""Any eps0-LDP randomizer: one delta and one epsilon, beside the plain sum; growth with n.
 
-    python bench/accounting.py [--json]
-
-Compares one certified delta(eps) with the plain sum over every possible number of clones, shows
-how the cost grows with n, and how wide the enclosure is.
+python bench/accounting.py [--json]
 """
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 
 import numpy as np
-from clock import seconds
+from figures import Figure, cold, publish, warm
 from scipy.special import betainc
 from scipy.stats import binom
 
 from shuffledp import LDP, Shuffled
 from shuffledp.accounting.bounds.clones import stronger_clones
+
+EPS0, DELTA = 2.0, 1e-6
+_SUMMED = 10**7
+"""The plain sum is taken up to so many users."""
 
 
 def plain_sum(eps0: float, n: int, epsilon: float) -> float:
@@ -35,42 +34,48 @@ def plain_sum(eps0: float, n: int, epsilon: float) -> float:
     return float(k * np.sum(mass * (at + (1 - g) * tail)))
 
 
+def bisected(eps0: float, n: int) -> float:
+    """epsilon by bisecting the plain sum, as published programs do."""
+    low, high = 0.0, eps0
+    while high - low > 1e-4 * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if plain_sum(eps0, n, middle) > DELTA else (low, middle)
+    return high
+
+
 def main() -> None:
-    rows = []
-    eps0 = 2.0
-    print(
-        f"{'n':>8} {'delta ms':>9} {'width':>9} {'epsilon ms':>11} {'plain ms':>9} {'ratio':>8}",
-        file=sys.stderr,
-    )
+    deltas, epsilons = [], []
     for exponent in range(2, 13):
         n = 10**exponent
-        protocol = Shuffled(LDP(eps0), n)
-        curve = stronger_clones(LDP(eps0), n)
-        epsilon = protocol.epsilon(1e-6).upper
-        if epsilon == 0.0:
-            epsilon = protocol.epsilon(1e-12).upper
-        ours = seconds(lambda c=curve, e=epsilon: c.enclose(e))
-        full = seconds(lambda p=protocol: p.epsilon(1e-6))
-        plain = seconds(lambda n=n, e=epsilon: plain_sum(eps0, n, e)) if n <= 10**7 else None
-        row = {
-            "n": n,
-            "delta_seconds": ours,
-            "relative_width": curve.enclose(epsilon).width,
-            "epsilon_seconds": full,
-            "plain_sum_seconds": plain,
-            "plain_over_ours": plain / ours if plain else None,
-        }
-        rows.append(row)
-        shown = f"{plain * 1e3:9.1f} {plain / ours:8.1f}" if plain else f"{'-':>9} {'-':>8}"
-        print(
-            f"{n:8.0e} {ours * 1e3:9.2f} {row['relative_width']:9.1e} {full * 1e3:11.1f} {shown}",
-            file=sys.stderr,
+        curve = stronger_clones.curve(LDP(EPS0), n)
+        epsilon = curve.epsilon(DELTA) or curve.epsilon(1e-12)
+        plain = None
+        if n <= _SUMMED:
+            plain = warm(lambda i, n=n, e=epsilon: plain_sum(EPS0, n, e * (1 + 1e-3 * i)), 3)
+        deltas.append(
+            Figure(
+                "delta, stronger clones, warm",
+                n,
+                warm(lambda i, c=curve, e=epsilon: c.enclose(e * (1.0 + 1e-3 * i))),
+                "plain sum" if plain else "",
+                plain,
+                f"width {curve.enclose(epsilon).width:.0e}",
+            )
         )
-    by_n = {row["n"]: row["epsilon_seconds"] for row in rows}
-    growth = by_n[10**12] / by_n[10**5]
-    print(f"epsilon(delta): time at n = 1e12 over time at n = 1e5: {growth:.2f}", file=sys.stderr)
-    if "--json" in sys.argv:
-        print(json.dumps({"rows": rows, "epsilon_growth_1e12_over_1e5": growth}, indent=2))
+        epsilons.append(
+            Figure(
+                "epsilon, both ends, warm",
+                n,
+                warm(lambda i, n=n: Shuffled(LDP(EPS0 + 0.01 * i), n).epsilon(DELTA)),
+                "plain sum, bisected (one end)" if n <= 10**5 else "",
+                warm(lambda i, n=n: bisected(EPS0 + 0.01 * i, n), 1) if n <= 10**5 else None,
+            )
+        )
+    fresh = [
+        Figure("epsilon, both ends, cold", n, cold(f"Shuffled(LDP({EPS0}), {n}).epsilon({DELTA})"))
+        for n in (10**5, 10**12)
+    ]
+    publish("Any eps0-LDP randomizer (eps0 = 2, delta = 1e-6)", [*deltas, *epsilons, *fresh])
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
 """Many rounds: time and tightness beside the other routes and beside dp-accounting.
 
-    python bench/composition.py
+    python bench/composition.py [--json]
 
 dp-accounting (extra ``interop``) gets our pair's certified profile and composes it on its own lattice.
 """
 
 from __future__ import annotations
 
-from clock import seconds
+from figures import Figure, publish, warm
 
 from shuffledp import LDP, Rounds, Shuffled
-from shuffledp.accounting.bounds import composition
 from shuffledp.accounting.bounds.clones import stronger_clones
 from shuffledp.accounting.curves.losses import Samples
 from shuffledp.numerics.composed_losses import composed_delta
@@ -18,15 +17,9 @@ from shuffledp.numerics.composed_losses import composed_delta
 DELTA = 1e-6
 
 
-def fresh() -> None:
-    """Forget what earlier questions computed."""
-    for cached in (composition._upper_losses, composition._lower_losses, composition._guarantees):
-        cached.cache_clear()
-
-
 def pair_gap(eps0: float, n: int, rounds: int) -> tuple[float, float]:
     """Certified ends of the composed clone pair's own epsilon."""
-    curve = stronger_clones(LDP(eps0), n)
+    curve = stronger_clones.curve(LDP(eps0), n)
     samples = Samples.take(curve.sampled, curve.end)
     ends = []
     for losses, upper in ((samples.above(), True), (samples.below(), False)):
@@ -47,10 +40,10 @@ def peer(eps0: float, n: int, rounds: int) -> tuple[float, float] | None:
         from dp_accounting.pld import pld_pmf, privacy_loss_distribution
     except ImportError:
         return None
-    curve = stronger_clones(LDP(eps0), n)
-    step = 0.1 * 2.5 * curve.delta(0.0)
 
-    def run() -> float:
+    def run(i: int) -> float:
+        curve = stronger_clones.curve(LDP(eps0 + 1e-3 * i), n)
+        step = 0.25 * curve.delta(0.0)
         last = int(np.ceil(eps0 / step))
         rounded = np.arange(-last, last + 1)
         epsilons = (step * rounded[rounded >= 0]).tolist()
@@ -63,14 +56,11 @@ def peer(eps0: float, n: int, rounds: int) -> tuple[float, float] | None:
         pld = privacy_loss_distribution.PrivacyLossDistribution(pmf)
         return float(pld.self_compose(rounds).get_epsilon_for_delta(DELTA))
 
-    return seconds(run), run()
+    return warm(run, 1), run(0)
 
 
 def main() -> None:
-    print("One protocol, any eps0-LDP randomizer, delta = 1e-6")
-    print(
-        f"{'eps0':>5} {'n':>9} {'rounds':>8} {'seconds':>8} {'pair gap':>9} {'rdp':>7} {'strong':>7} {'gdp':>7}"
-    )
+    figures = []
     for eps0, n, rounds in (
         (1.0, 10**4, 10),
         (1.0, 10**5, 1000),
@@ -78,47 +68,53 @@ def main() -> None:
         (2.0, 10**6, 10**5),
         (4.0, 10**6, 10**4),
     ):
+
+        def ask(i: int, eps0: float = eps0, n: int = n, rounds: int = rounds) -> None:
+            Rounds([(Shuffled(LDP(eps0 + 1e-3 * i), n), rounds)]).epsilon(DELTA)
+
         together = Rounds([(Shuffled(LDP(eps0), n), rounds)])
-
-        def ask(together: Rounds = together) -> None:
-            fresh()
-            together.epsilon(DELTA)
-
-        took = seconds(ask)
         best = together.epsilon(DELTA).upper
         upper, lower = pair_gap(eps0, n, rounds)
-        ratios = [
-            together.bound(f"composition-{route}", delta=DELTA).value / best
-            for route in ("rdp", "strong", "gdp")
-        ]
-        print(
-            f"{eps0:5g} {n:9,} {rounds:8,} {took:8.2f} {1 - lower / upper:9.2%} "
-            + " ".join(f"{ratio:7.2f}" for ratio in ratios)
+        routes = ", ".join(
+            f"{route} {together.bound(f'composition-{route}', delta=DELTA).value / best:.2f} × epsilon"
+            for route in ("rdp", "strong")
         )
-    many = Rounds([(Shuffled(LDP(0.5 + 0.05 * i), 10**5 + i), 200) for i in range(50)])
+        figures.append(
+            Figure(
+                f"epsilon, both ends, eps0 = {eps0:g}, n = {n:,}; rounds",
+                rounds,
+                warm(ask, 3),
+                note=f"pair known to {1 - lower / upper:.1%}; {routes}",
+            )
+        )
 
-    def ask_many() -> None:
-        fresh()
-        many.epsilon(DELTA)
+    def ask_many(i: int) -> None:
+        start = 0.5 + 1e-3 * i
+        Rounds([(Shuffled(LDP(start + 0.05 * j), 10**5 + j), 200) for j in range(50)]).epsilon(
+            DELTA
+        )
 
-    print(f"50 protocols, 10,000 rounds: {seconds(ask_many):.2f} s")
+    figures.append(Figure("epsilon of 50 protocols together; rounds", 10_000, warm(ask_many, 1)))
     for eps0, n, rounds in ((1.0, 10**4, 1000), (1.0, 10**5, 1000)):
         found = peer(eps0, n, rounds)
         if found is None:
-            print("dp-accounting is not installed (extra interop): no comparison")
             break
-        together = Rounds([(Shuffled(LDP(eps0), n), rounds)])
 
-        def ask_one_end(together: Rounds = together) -> None:
-            fresh()
-            together.bound("composition", delta=DELTA)
+        def ask_one_end(i: int, eps0: float = eps0, n: int = n, rounds: int = rounds) -> float:
+            together = Rounds([(Shuffled(LDP(eps0 + 1e-3 * i), n), rounds)])
+            return together.bound("composition", delta=DELTA).value
 
-        ours = seconds(ask_one_end)
-        value = together.bound("composition", delta=DELTA).value
-        print(
-            f"dp-accounting, eps0 = {eps0:g}, n = {n:,}, {rounds:,} rounds: epsilon {found[1] / value:.3f}"
-            f" of ours, time {found[0] / ours:.1f} times ours"
+        figures.append(
+            Figure(
+                f"epsilon, one end, eps0 = {eps0:g}, n = {n:,}; rounds",
+                rounds,
+                warm(ask_one_end, 3),
+                "dp-accounting",
+                found[0],
+                f"its epsilon from the clones' profile {found[1] / ask_one_end(0):.3f} of ours",
+            )
         )
+    publish("Many rounds (delta = 1e-6)", figures)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,23 @@
-"""Speed of the engine for randomizers with a known law, as ratios measured in one run.
+"""Randomizers with a known law: one delta beside a long FFT of the same law; growth with n.
 
     python bench/engine.py [--json]
 
-One certified delta(eps) against a plain n-fold FFT convolution of the same law on a lattice fine
-enough for the same accuracy, and growth with n.
+The FFT rounds the law to a lattice fine enough for the same accuracy and raises its transform to
+the power n; it certifies nothing.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 
 import numpy as np
+from figures import Figure, cold, publish, warm
 
-from accounting import seconds
 from shuffledp import KRR, Laplace, Shuffled
 from shuffledp.accounting.bounds.identity import delta_lower, delta_upper
 from shuffledp.accounting.randomizers import Randomizer
+
+_WIDTH = 2e-3
 
 
 def plain_fft(
@@ -42,43 +42,55 @@ def plain_fft(
 
 
 def main() -> None:
-    rows = []
-    print(
-        f"{'randomizer':>12} {'n':>7} {'delta ms':>9} {'width':>8} {'epsilon ms':>11} {'FFT ms':>9} {'ratio':>7}",
-        file=sys.stderr,
-    )
-    for name, randomizer in (("k-RR 1000", KRR(1000, eps0=4.0)), ("Laplace", Laplace(eps0=4.0))):
-        scene = randomizer.blankets()[0].outcomes
+    deltas, epsilons = [], []
+    made = {"k-RR, k = 1000": "KRR(1000, eps0={})", "Laplace": "Laplace(eps0={})"}
+    for name, text in made.items():
+        randomizer = KRR(1000, eps0=4.0) if "KRR" in text else Laplace(eps0=4.0)
+        outcomes = randomizer.blankets()[0].outcomes
         for n in (10**4, 10**6, 10**9):
-            protocol = Shuffled(randomizer, n)
-            epsilon = protocol.epsilon(1e-6).upper or 1e-6
-            ours = seconds(lambda s=scene, n=n, e=epsilon: delta_upper(s, n, e, 2e-3))
-            whole = seconds(lambda p=protocol: p.epsilon(1e-6))
-            width = 1.0 - delta_lower(scene, n, epsilon, 2e-3) / delta_upper(
-                scene, n, epsilon, 2e-3
+            epsilon = Shuffled(randomizer, n).epsilon(1e-6).upper or 1e-6
+            lower, upper = (f(outcomes, n, epsilon, _WIDTH) for f in (delta_lower, delta_upper))
+            plain = None
+            if n <= 10**6:
+                plain = warm(
+                    lambda i, r=randomizer, n=n, e=epsilon: plain_fft(r, n, e * (1 + 1e-3 * i)), 3
+                )
+            deltas.append(
+                Figure(
+                    f"delta of {name}, one end, warm",
+                    n,
+                    warm(
+                        lambda i, o=outcomes, n=n, e=epsilon: delta_upper(
+                            o, n, e * (1.0 + 1e-3 * i), _WIDTH
+                        )
+                    ),
+                    "FFT" if plain else "",
+                    plain,
+                    f"width {1.0 - lower / upper:.0e}",
+                )
             )
-            plain = (
-                seconds(lambda r=randomizer, n=n, e=epsilon: plain_fft(r, n, e))
-                if n <= 10**6
-                else None
+            other = type(randomizer)
+            more = {"k": 1000} if other is KRR else {}
+            epsilons.append(
+                Figure(
+                    f"epsilon of {name}, both ends, warm",
+                    n,
+                    warm(
+                        lambda i, n=n, other=other, more=more: Shuffled(
+                            other(eps0=4.0 + 0.01 * i, **more), n
+                        ).epsilon(1e-6),
+                        3,
+                    ),
+                )
             )
-            rows.append(
-                {
-                    "randomizer": name,
-                    "n": n,
-                    "delta_seconds": ours,
-                    "relative_width": width,
-                    "epsilon_seconds": whole,
-                    "fft_seconds": plain,
-                }
+        epsilons.append(
+            Figure(
+                f"epsilon of {name}, both ends, cold",
+                10**6,
+                cold(f"Shuffled({text.format(4.0)}, 10**6).epsilon(1e-6)"),
             )
-            shown = f"{plain * 1e3:9.1f} {plain / ours:7.1f}" if plain else f"{'-':>9} {'-':>7}"
-            print(
-                f"{name:>12} {n:7.0e} {ours * 1e3:9.1f} {width:8.1e} {whole * 1e3:11.1f} {shown}",
-                file=sys.stderr,
-            )
-    if "--json" in sys.argv:
-        print(json.dumps(rows, indent=2))
+        )
+    publish("Randomizers with a known law (eps0 = 4, delta = 1e-6)", [*deltas, *epsilons])
 
 
 if __name__ == "__main__":

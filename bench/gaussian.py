@@ -1,20 +1,16 @@
 """Shuffled Gaussian reports: all orders at once against the sum over integer partitions.
 
-Run: python bench/gaussian.py [--json].
+python bench/gaussian.py [--json]
 """
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
 
-from clock import seconds
+from figures import Figure, publish, warm
 
-from shuffledp.numerics.central_moments import log_central_moments
 from shuffledp.numerics.lognormal_mean import LognormalMean
 
 SIGMA, N = 9.48, 60_000
@@ -42,7 +38,7 @@ def partitions(total: int) -> Iterator[list[int]]:
         yield parts[: k + 1]
 
 
-def by_partitions(order: int) -> float:
+def by_partitions(order: int, sigma: float) -> float:
     """Algorithm 1 of Liew and Takahashi, in logarithms: one order."""
     log_factorial = [math.lgamma(k + 1.0) for k in range(order + 1)]
     terms = []
@@ -51,46 +47,28 @@ def by_partitions(order: int) -> float:
         term = log_factorial[order] - sum(log_factorial[k] for k in parts)
         term += math.lgamma(N + 1.0) - math.lgamma(N - len(parts) + 1.0)
         term -= sum(log_factorial[c] for c in counts.values())
-        terms.append(term + sum(k * (k - 1) for k in parts) / (2.0 * SIGMA**2))
+        terms.append(term + sum(k * (k - 1) for k in parts) / (2.0 * sigma**2))
     top = max(terms)
     total = top + math.log(math.fsum(math.exp(t - top) for t in terms)) - order * math.log(N)
     return total / (order - 1)
 
 
-def fresh(ratio: LognormalMean, top: int) -> None:
-    """All orders up to top, nothing remembered from before."""
-    log_central_moments.cache_clear()
-    ratio.log_excess_moments(top)
+def all_orders(sigma: float, n: int, top: int) -> None:
+    """All orders up to top; a sigma not seen before, so nothing is remembered."""
+    LognormalMean(sigma**-2, n).log_excess_moments(top)
 
 
 def main() -> None:
-    ratio = LognormalMean(SIGMA**-2, N)
-    rows = []
-    print(
-        "order   ours ms (all orders up to it)   partitions ms (one order)   ratio", file=sys.stderr
-    )
+    orders, large = [], []
     for order in (20, 30, 40, 50):
-        ours = seconds(lambda order=order: fresh(ratio, order))
-        theirs = seconds(lambda order=order: by_partitions(order))
-        rows.append({"order": order, "ours": ours, "partitions": theirs, "ratio": theirs / ours})
-        print(
-            f"{order:5d} {ours * 1e3:14.2f} {theirs * 1e3:32.1f} {theirs / ours:19.0f}",
-            file=sys.stderr,
-        )
-    large = []
+        ours = warm(lambda i, order=order: all_orders(SIGMA + 0.01 * i, N, order), 3)
+        theirs = warm(lambda i, order=order: by_partitions(order, SIGMA + 0.01 * i), 1)
+        orders.append(Figure("all orders up to", order, ours, "partitions, one order", theirs))
     for n in (1000, 60_000, 10**9):
         for top in (1000, 10_000):
-            used = seconds(lambda n=n, top=top: fresh(LognormalMean(SIGMA**-2, n), top))
-            large.append({"n": n, "orders": top, "seconds": used})
-            print(f"orders 2..{top} at n = {n:g}: {used * 1e3:.0f} ms", file=sys.stderr)
-    growth = [b["partitions"] / a["partitions"] for a, b in pairwise(rows)]
-    ours_growth = [b["ours"] / a["ours"] for a, b in pairwise(rows)]
-    print(
-        f"growth per 10 orders: partitions {growth[-1]:.1f}, ours {ours_growth[-1]:.1f}",
-        file=sys.stderr,
-    )
-    if "--json" in sys.argv:
-        print(json.dumps({"orders": rows, "large": large}, indent=2))
+            took = warm(lambda i, n=n, top=top: all_orders(SIGMA + 0.01 * i, n, top), 3)
+            large.append(Figure(f"orders 2 to {top:,}, users", n, took))
+    publish("Rényi divergences of shuffled Gaussian reports", [*orders, *large])
 
 
 if __name__ == "__main__":

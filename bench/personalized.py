@@ -1,53 +1,29 @@
-"""Speed of the accountant for a budget per user: every user a budget of its own.
+"""A budget per user, each one's own: growth with the number of users.
 
-    python bench/personalized.py [--json]
-
-Wants: all classes in 5 s at n = 1e5 and in 30 s at n = 1e6 distinct budgets.
+python bench/personalized.py [--json]
 """
 
 from __future__ import annotations
 
-import json
-import sys
-import time
-
 import numpy as np
+from figures import Figure, publish, warm
 
 from shuffledp.accounting.protocols import Personalized
 from shuffledp.accounting.randomizers.families import KRRFamily, LaplaceFamily
 
 
 def main() -> None:
-    rows = []
-    for exponent, limit in ((4, 5.0), (5, 5.0), (6, 30.0)):
-        n = 10**exponent
-        budgets = np.random.default_rng(exponent).uniform(0.05, 1.0, n)
+    figures = []
+    for n in (10**4, 10**5, 10**6):
         for family in (LaplaceFamily(), KRRFamily(8)):
-            start, cpu = time.perf_counter(), time.process_time()
-            protocol = Personalized(family, budgets, budgets_visible=False)
-            answer = protocol.guarantees(delta=1e-5)
-            seconds = time.perf_counter() - start
-            busy = time.process_time() - cpu
-            worst = answer.worst.interval
-            rows.append(
-                {
-                    "n": n,
-                    "mechanism": family.name,
-                    "classes": len(answer.classes),
-                    "seconds": seconds,
-                    "cpu_seconds": busy,
-                    "limit": limit,
-                    "lower": worst.lower,
-                    "upper": worst.upper,
-                }
-            )
-            print(
-                f"n = {n:8,} {family.name:28} {len(answer.classes):3} classes {seconds:7.2f} s (cpu {busy:.2f} s)"
-                f" (limit {limit:g})  worst class [{worst.lower:.4g}, {worst.upper:.4g}]",
-                file=sys.stderr,
-            )
-    if "--json" in sys.argv:
-        print(json.dumps(rows, indent=2))
+
+            def ask(seed: int, n: int = n, family: LaplaceFamily | KRRFamily = family) -> None:
+                budgets = np.random.default_rng(seed).uniform(0.05, 1.0, n if seed else 100)
+                users = Personalized(family, budgets, budgets_visible=False)
+                users.guarantees(delta=1e-5)
+
+            figures.append(Figure(f"{family.name}, all classes; users", n, warm(ask, 1)))
+    publish("Distinct budgets, hidden (0.05 to 1, delta = 1e-5)", figures)
 
 
 if __name__ == "__main__":

@@ -12,14 +12,13 @@ core.
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from figures import Figure, publish
 
 from shuffledp import (
     KRR,
@@ -39,7 +38,7 @@ EPS0, K = 2.0, 100
 
 
 def seconds(task: Callable[[], object]) -> float:
-    """CPU seconds of one call: whoever else uses the machine does not count. Median of five."""
+    """CPU seconds of one call, fresh randomness in each: the median of five."""
     task()
     times = []
     for _ in range(5):
@@ -81,15 +80,11 @@ def main() -> None:
     n = options.users
     stream, generator = secure(), np.random.default_rng(1)
     values, numbers = generator.integers(0, K, n), generator.random(n)
-    rows: list[dict[str, Any]] = []
+    figures: list[Figure] = []
 
     def show(name: str, ours: float, beside: str = "", theirs: float | None = None) -> None:
-        rows.append({"task": name, "millions_per_second": n / ours / 1e6, "beside": beside})
-        ratio = ""
-        if theirs is not None:
-            rows[-1]["ratio"] = theirs / ours
-            ratio = f"{theirs / ours:8.1f} x {beside}"
-        print(f"{name:>36} {n / ours / 1e6:8.1f} M/s {ratio}", file=sys.stderr)
+        speed = f"{n / ours / 1e6:.1f} million reports per second"
+        figures.append(Figure(f"{name}; users", n, ours, beside if theirs else "", theirs, speed))
 
     float_time = seconds(lambda: float_krr(values, generator))
     machine = device(KRR(K, eps0=EPS0))
@@ -132,8 +127,7 @@ def main() -> None:
             estimate([encode(x) for x in few])
             theirs = (time.process_time() - start) * n / len(few)
         show(f"encode + estimate {name}", seconds(whole), "multi-freq-ldpy", theirs)
-    if options.json:
-        print(json.dumps(rows, indent=2))
+    publish("Devices and analyst, one core (k = 100, eps0 = 2)", figures)
 
 
 if __name__ == "__main__":

@@ -1,68 +1,55 @@
-"""Speed of the trade-off toolkit, as ratios measured side by side in one run.
+"""The trade-off toolkit: growth with atoms, copies and cells, beside a sort or one convolution.
 
-    python bench/tradeoff.py [--json]
-
-Exact Neyman-Pearson over the number of atoms (beside one sort of as many numbers), certified composition
-over the number of copies (beside one convolution of its lattice), Theorem 5.1 over the number of cells.
+python bench/tradeoff.py [--json]
 """
 
 from __future__ import annotations
 
-import json
-import sys
-
 import numpy as np
-from clock import seconds
+from figures import Figure, publish, warm
 
 from shuffledp.accounting.bounds.initialisation import clipped_linear
 from shuffledp.accounting.curves.tradeoff import Gaussian, TradeoffFunction, compose
 
 
 def main() -> None:
-    """Rows of (what, size, seconds, seconds of the yardstick, ratio)."""
-    rows = []
+    figures = []
     generator = np.random.default_rng(1)
     for exponent in range(3, 7):
         p, q = generator.random((2, 10**exponent))
         p, q = p / p.sum(), q / q.sum()
-        ratio = q / p
-        rows.append(
-            (
+        figures.append(
+            Figure(
                 "from_pair, atoms",
                 10**exponent,
-                seconds(lambda p=p, q=q: TradeoffFunction.from_pair(p, q)),
-                seconds(lambda ratio=ratio: np.argsort(ratio)),
+                warm(lambda i, p=p, q=q: TradeoffFunction.from_pair(np.roll(p, i), q)),
+                "one sort",
+                warm(lambda i, ratio=q / p: np.argsort(np.roll(ratio, i))),
             )
         )
-    f = Gaussian(0.1).below(1024)
     lattice = generator.random(4096)
-    yardstick = seconds(lambda: np.convolve(lattice, lattice))
+    once = warm(lambda i: np.convolve(lattice, np.roll(lattice, i)))
     for copies in (10, 100, 1000, 10_000, 1_000_000):
-        rows.append(
-            (
+        figures.append(
+            Figure(
                 "compose, copies",
                 copies,
-                seconds(lambda copies=copies: compose(f, copies)),
-                yardstick,
+                warm(lambda i, k=copies: compose(Gaussian(0.1 + 1e-3 * i).below(1024), k), 3),
+                "one convolution",
+                once,
             )
         )
     for cells in (1024, 4096, 16384):
-        rows.append(
-            (
-                "Theorem 5.1, cells",
+        figures.append(
+            Figure(
+                "Wang et al. 2023, Theorem 5.1, cells",
                 cells,
-                seconds(lambda cells=cells: clipped_linear(1.0, 2.0, cells=cells).claim()),
-                yardstick,
+                warm(lambda i, c=cells: clipped_linear(1.0 + 1e-3 * i, 2.0, cells=c).claim(), 3),
+                "one convolution",
+                once,
             )
         )
-    if "--json" in sys.argv:
-        print(
-            json.dumps([dict(zip(("what", "size", "s", "unit"), row, strict=True)) for row in rows])
-        )
-        return
-    print(f"{'what':20} {'size':>9} {'ms':>9} {'yardstick':>10} {'ratio':>7}")
-    for what, size, taken, unit in rows:
-        print(f"{what:20} {size:9d} {taken * 1e3:9.2f} {unit * 1e3:10.2f} {taken / unit:7.1f}")
+    publish("Trade-off functions", figures)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ moved. Memory is the growth of a fresh process' peak over what it held before it
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from figures import Figure, publish
 from torch import nn
 
 from shuffledp.training.gradients import ClippedGradients, step
@@ -148,23 +148,19 @@ def main() -> None:
         print(peak(options.only))
         return
     times = quickest(options.rounds)
-    rows: list[dict[str, Any]] = [
-        {"way": name, "seconds": times[name], "mebibytes": memory(name, options.threads)}
-        for name in WAYS
-    ]
-    best = min(row["seconds"] for row in rows if row["way"].startswith("opacus"))
-    print(
-        "way                                    ms/step   steps/s against Opacus' best   MiB",
-        file=sys.stderr,
-    )
-    for row in rows:
-        row["ratio"] = best / row["seconds"]
-        print(
-            f"{row['way']:38} {row['seconds'] * 1e3:7.1f} {row['ratio']:17.2f} {row['mebibytes']:20.0f}",
-            file=sys.stderr,
+    best = min(taken for name, taken in times.items() if name.startswith("opacus"))
+    figures = [
+        Figure(
+            f"{name}; samples",
+            BATCH,
+            taken,
+            "Opacus' best",
+            best,
+            f"{memory(name, options.threads):.0f} MiB more than at rest",
         )
-    if options.json:
-        print(json.dumps(rows, indent=2))
+        for name, taken in times.items()
+    ]
+    publish("One step of private training (MNIST network)", figures)
 
 
 if __name__ == "__main__":

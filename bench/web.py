@@ -28,6 +28,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from figures import Figure, publish
+
 TICK = 1000.0 / os.sysconf("SC_CLK_TCK")
 ENDPOINTS = {
     "account": "",
@@ -170,20 +172,27 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--repeated", type=float, default=0.3)
     given = parser.parse_args()
-    rows = alone()
-    load = together(given.users, given.questions, given.repeated)
-    if given.json:
-        print(json.dumps({"alone": rows, "together": load}, indent=2))
-        return
-    print("one user alone             cpu ms  latency ms   slowest   requests   refused")
-    for row in rows:
-        print(
-            f"{row['mechanism']:8} {row['endpoint']:15} {row['cpu_ms']:9.1f} {row['latency_ms']:11.1f}"
-            f" {row['slowest_ms']:9.1f} {row['requests']:10.1f} {row['refused']:9}"
+    figures = [
+        Figure(
+            f"{row['endpoint']} of {row['mechanism']}, one user",
+            None,
+            float(str(row["latency_ms"])) / 1e3,
+            note=f"{row['cpu_ms']:.0f} ms of processor, slowest {row['slowest_ms']:.0f} ms,"
+            f" {row['refused']} refused",
         )
-    print(f"\n{given.users} users at once")
-    for name, value in load.items():
-        print(f"{name:20} {value:.4g}")
+        for row in alone()
+    ]
+    load = together(given.users, given.questions, given.repeated)
+    figures.append(
+        Figure(
+            "account of ldp, 99th of 100; users at once",
+            given.users,
+            load["p99"],
+            note=f"median {load['p50']:.2f} s, {load['requests_per_second']:.0f} per second,"
+            f" {load['cpu_ms_per_request']:.0f} ms of processor, {load['errors']:.0f} errors",
+        )
+    )
+    publish("The calculator over HTTP", figures)
 
 
 if __name__ == "__main__":
