@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from shuffledp import labels
 from shuffledp.accounting.bounds import theorem
 from shuffledp.interfaces.cli import main
 
@@ -28,10 +29,11 @@ SESSIONS = [
 @pytest.fixture
 def _own_theorems() -> Iterator[None]:
     """What an example registers is forgotten with it."""
-    before = dict(theorem._BOUNDS)
+    before = [(known, dict(known)) for known in (theorem._BOUNDS, labels._REGISTRY)]
     yield
-    theorem._BOUNDS.clear()
-    theorem._BOUNDS.update(before)
+    for known, kept in before:
+        known.clear()
+        known.update(kept)
 
 
 @pytest.mark.usefixtures("_own_theorems")

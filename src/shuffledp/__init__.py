@@ -59,7 +59,7 @@ from shuffledp.errors import (
     UnknownOutcomeError,
     UnknownTheoremError,
 )
-from shuffledp.labels import Direction, Interval, Status, Value
+from shuffledp.labels import Direction, Interval, Status, Theorem, Value
 from shuffledp.moved import forward as _forward
 
 __version__ = "0.1.0"
@@ -109,6 +109,7 @@ __all__ = [
     "Status",
     "Subsampled",
     "SubsetSelection",
+    "Theorem",
     "TruncatedLaplace",
     "UnaryEncoding",
     "UnknownOutcomeError",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import StrEnum
 from typing import Any
 
-from shuffledp.errors import InternalError
+from shuffledp.errors import InternalError, ParameterError, UnknownTheoremError
 
 
 class Status(StrEnum):
@@ -43,18 +43,132 @@ def weakest(statuses: Iterable[Status]) -> Status:
 
 
 @dataclass(frozen=True)
-class Value:
-    """One number with its labels. ``direction`` speaks of the privacy loss.
+class Refutation:
+    """A data set that leaks more than the theorem allows."""
 
-    For the trade-off function, where less is worse, an UPPER bound on the loss is a number below
-    the true trade-off.
+    dataset: str
+    """In words."""
+    witness: str
+    """Theorem id whose exact value for that data set exceeds the claim."""
+    parameters: Mapping[str, float] = field(hash=False)
+    """Those of the mechanism, n and the question (epsilon, delta, order or alpha)."""
+    claimed: float
+    leaked: float
+    mechanism: str = "ldp"
+    """Name in the catalogue of randomizers."""
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """One published or own result."""
+
+    id: str
+    citation: str
+    statement: str
+    validity: str
+    status: Status
+    direction: Direction
+    proof: str | None = None
+    """File in docs/ holding the proof or the derivation from a proven pair."""
+    refutation: Refutation | None = None
+    """Of a REFUTED theorem; of an ASYMPTOTIC one, a case in which it is too small."""
+    note: str = ""
+
+    def value(self, number: float, note: str | None = None) -> Value:
+        """A number that follows from this theorem."""
+        return Value(float(number), self, self.note if note is None else note)
+
+    def weakened(self, why: str, status: Status, direction: Direction | None = None) -> Theorem:
+        """The same claim where not all it needs is given: labels get weaker, never stronger."""
+        if weakest([status, self.status]) is not status:
+            raise InternalError(f"{self.id} is {self.status.value}, not {status.value}")
+        direction = direction or self.direction
+        return replace(self, status=status, direction=direction, proof=None, note=why)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        result: dict[str, Any] = {
+            "id": self.id,
+            "citation": self.citation,
+            "statement": self.statement,
+            "validity": self.validity,
+            "status": self.status.value,
+            "direction": self.direction.value,
+            "proof": self.proof,
+            "note": self.note,
+            "refutation": None,
+        }
+        if self.refutation is not None:
+            result["refutation"] = {
+                "mechanism": self.refutation.mechanism,
+                "dataset": self.refutation.dataset,
+                "parameters": dict(self.refutation.parameters),
+                "claimed": self.refutation.claimed,
+                "leaked": self.refutation.leaked,
+            }
+        return result
+
+
+_REGISTRY: dict[str, Theorem] = {}
+
+
+def register(theorem: Theorem) -> Theorem:
+    """Enter a theorem into the registry, and return it; an id is given once."""
+    if _REGISTRY.setdefault(theorem.id, theorem) != theorem:
+        raise ParameterError("id", "an id that no other theorem has", theorem.id)
+    return theorem
+
+
+def all_theorems() -> list[Theorem]:
+    """The whole registry, in order of registration."""
+    return list(_REGISTRY.values())
+
+
+def get_theorem(theorem_id: str) -> Theorem:
+    """The theorem of that id."""
+    if theorem_id not in _REGISTRY:
+        raise UnknownTheoremError(theorem_id, sorted(_REGISTRY))
+    return _REGISTRY[theorem_id]
+
+
+class Labelled:
+    """Something that follows from a theorem, and so has its labels."""
+
+    source: Theorem
+
+    @property
+    def theorem(self) -> str:
+        """Its id."""
+        return self.source.id
+
+    @property
+    def status(self) -> Status:
+        """How far it can be trusted."""
+        return self.source.status
+
+    @property
+    def direction(self) -> Direction:
+        """On which side of the true privacy loss it lies."""
+        return self.source.direction
+
+
+@dataclass(frozen=True)
+class Value(Labelled):
+    """One number with the theorem it follows from, and so with its labels.
+
+    PROVEN and FIXED_PAIR are what registered theorems say, and nobody else. ``direction`` speaks of
+    the privacy loss: for the trade-off function, where less is worse, an UPPER bound on the loss is
+    a number below the true trade-off.
     """
 
     value: float
-    status: Status
-    direction: Direction
-    theorem: str
+    source: Theorem
     note: str = ""
+
+    def __post_init__(self) -> None:
+        shown = self.status in (Status.PROVEN, Status.FIXED_PAIR)
+        if shown and _REGISTRY.get(self.theorem) != self.source:
+            raise InternalError(f"{self.status.value} by {self.theorem!r}, which is not registered")
 
     def __float__(self) -> float:
         return self.value

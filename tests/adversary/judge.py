@@ -354,8 +354,7 @@ def judge_theorems(case: Case, limit: int = 20_000) -> Fault | None:
         leaked = value.direction in (Direction.LOWER, Direction.EXACT)
         if not (proven or leaked):
             continue
-        trivial = Value(0.0, value.status, value.direction, value.theorem)
-        endless = Value(math.inf, value.status, value.direction, value.theorem)
+        trivial, endless = value.source.value(0.0), value.source.value(math.inf)
         low_is_proven = case.given == "alpha"
         as_upper = proven != low_is_proven
         interval = Interval(

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from flint import arb
 
-from shuffledp import KRR, Interval, Shuffled, Status, Value
-from shuffledp.labels import Direction
+from shuffledp import KRR, Interval, Shuffled
+from shuffledp.accounting.bounds import get_theorem
 from tests.adversary import truth
 from tests.adversary.deployments import Case, Spec, call
 from tests.adversary.judge import Fault, judge, scenes
@@ -38,8 +38,8 @@ def _planted(monkeypatch: pytest.MonkeyPatch, upper: float) -> None:
     def ask(self: Shuffled, **question: float) -> Interval:
         return Interval(
             "delta",
-            Value(0.0, Status.FIXED_PAIR, Direction.LOWER, "dataset"),
-            Value(upper, Status.PROVEN, Direction.UPPER, "planted"),
+            get_theorem("dataset").value(0.0),
+            get_theorem("blanket").value(upper),
         )
 
     monkeypatch.setattr(Shuffled, "ask", ask)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shuffledp import LDP, Shuffled
-from shuffledp.labels import Status
+from shuffledp.labels import Status, get_theorem
 from shuffledp.training.accounting import Epochs, Rounds, laplace_divergence
 
 
@@ -59,7 +59,11 @@ def test_one_coordinate_is_the_worst(eps0: float, order: float, parts: list[floa
 
 def test_the_published_accounting_is_below_what_the_printed_algorithm_leaks() -> None:
     """One epoch, 100 blocks, eps0 = 2, order 2: exactly 1.596 for a pair of data sets, claimed 0.2985."""
-    assert laplace_divergence(2.0, 2.0) == pytest.approx(1.596, abs=1e-3)
+    case = get_theorem("chen-2024-theorem-3").refutation
+    assert case is not None
+    assert laplace_divergence(2.0, 2.0) == pytest.approx(case.leaked, rel=1e-3, abs=0.0)
+    claimed = 2.0 * math.exp(case.parameters["eps0"]) * case.parameters["order"] / 99.0
+    assert claimed == pytest.approx(case.claimed, rel=1e-3, abs=0.0)
     assert Shuffled(LDP(2.0), 100).bound("chen-2024-gdp", order=2.0).value < 0.3
     printed = Epochs(eps0=2.0, blocks=100, unit="sample", delta=1e-5).after(50)
     assert printed.guarantee.status is Status.PROVEN

@@ -149,8 +149,8 @@ class Ledger:
             number, moment = now.spends + 1, _now()
             receipt = Receipt(
                 *(cohort, number, entry, label, key, now.claim.after(number, label)),
-                *(lost, rule.theorem, moment, batches),
-                row=_row(number, entry, label, key, lost, rule.theorem, moment),
+                *(lost, rule.theorem.id, moment, batches),
+                row=_row(number, entry, label, key, lost, rule.theorem.id, moment),
             )
             receipt = replace(receipt, digest=receipt.linked(now.digest or ""))
             _record(execute, receipt)

@@ -50,7 +50,7 @@ class Claim:
     @property
     def status(self) -> Status | None:
         """None where nothing is proven; ``promise`` says why."""
-        return Status.PROVEN if self.rule.proven and not self.uncovered else None
+        return self.rule.theorem.status if self.rule.proven and not self.uncovered else None
 
     @property
     def promise(self) -> str:

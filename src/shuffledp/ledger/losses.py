@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -17,19 +16,8 @@ from shuffledp.ledger.amounts import decimal_above, float_above, float_below
 from shuffledp.ledger.entries import Entry, Guarantee
 
 
-@dataclass(frozen=True)
-class Loss:
-    """A proven upper bound on epsilon, exact as a decimal, and how it was found."""
-
-    epsilon: Decimal
-    theorem: str
-
-
-NOTHING = Loss(Decimal(0), "nothing-spent")
-
-
-def composed(entries: Iterable[Entry], delta: Decimal) -> Loss:
-    """The loss of all entries together; raises LedgerError where no theorem gives one."""
+def composed(entries: Iterable[Entry], delta: Decimal) -> Decimal:
+    """A proven epsilon of all entries together; raises LedgerError where no theorem gives one."""
     return _composed(tuple(sorted(entries, key=lambda entry: entry.text)), delta)
 
 
@@ -41,7 +29,7 @@ def pure(entry: Entry) -> Fraction | None:
 
 
 @lru_cache(maxsize=1024)
-def _composed(entries: tuple[Entry, ...], delta: Decimal) -> Loss:
+def _composed(entries: tuple[Entry, ...], delta: Decimal) -> Decimal:
     """Stated guarantees add up exactly (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006). Protocols
     compose at the delta these leave, or together with them: the better."""
     stated = [(each.what, each.rounds) for each in entries if isinstance(each.what, Guarantee)]
@@ -52,7 +40,7 @@ def _composed(entries: tuple[Entry, ...], delta: Decimal) -> Loss:
     if left < 0:
         raise BudgetExceededError(f"The stated deltas add up to more than the total, {delta}.")
     if not protocols:
-        return Loss(decimal_above(epsilon), "basic-composition") if stated else NOTHING
+        return decimal_above(epsilon)
     if left == 0:
         budgets = [pure(each) for each in protocols]
         known = [budget for budget in budgets if budget is not None]
@@ -60,27 +48,23 @@ def _composed(entries: tuple[Entry, ...], delta: Decimal) -> Loss:
             raise BudgetExceededError(
                 "Of the total delta nothing is left for shuffled protocols without a pure budget."
             )
-        return Loss(decimal_above(epsilon + sum(known)), "basic-composition")
-    bound, theorem = _together(rounds, left)
+        return decimal_above(epsilon + sum(known))
+    bound = epsilon + _together(rounds, left)
     if stated:
         said = [(Stated(*map(_above, (what.epsilon, what.delta))), n) for what, n in stated]
-        tight, tight_theorem = _together([*rounds, *said], Fraction(delta))
-        if tight < epsilon + bound:
-            return Loss(decimal_above(tight), tight_theorem)
-    return Loss(decimal_above(epsilon + bound), theorem)
+        bound = min(bound, _together([*rounds, *said], Fraction(delta)))
+    return decimal_above(bound)
 
 
 def _above(number: Any) -> float:
     return float_above(Fraction(number))
 
 
-def _together(
-    rounds: Sequence[tuple[Shuffled | Stated, int]], delta: Fraction
-) -> tuple[Fraction, str]:
+def _together(rounds: Sequence[tuple[Shuffled | Stated, int]], delta: Fraction) -> Fraction:
     try:
         found = Rounds(rounds).guaranteed(delta=float_below(delta))
     except ShuffleDPError as error:
         raise LedgerError(f"The loss of these rounds cannot be computed: {error}") from error
     if found.status is not Status.PROVEN or not math.isfinite(found.value):
         raise LedgerError(f"No finite bound is proven for {Rounds(rounds)}.")
-    return Fraction(found.value), found.theorem
+    return Fraction(found.value)

@@ -140,7 +140,7 @@ class Balance:
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
             "direction": "UPPER",
-            "theorem": self.rule.theorem,
+            "theorem": self.rule.theorem.id,
             "rule": self.rule.to_dict(),
             **self.claim.to_dict(),
             "limits": as_text(self.rule.limits),

@@ -17,7 +17,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from shuffledp import checks
+from shuffledp.accounting.bounds import composition, filters
 from shuffledp.errors import BudgetExceededError, LedgerError, ParameterError
+from shuffledp.labels import Theorem
 from shuffledp.ledger.amounts import amount, decimal_above, decimal_below
 from shuffledp.ledger.divergences import best_order, divergence, largest_divergence
 from shuffledp.ledger.entries import Entry, Guarantee, Spendable, restored
@@ -41,7 +43,7 @@ class Rule(ABC):
     delta: Decimal
 
     name: ClassVar[str]
-    theorem: ClassVar[str]
+    theorem: ClassVar[Theorem]
     promise: ClassVar[str]
     """When the total holds, in words."""
     adaptive: ClassVar[bool] = False
@@ -93,7 +95,7 @@ class Sum(Rule):
     """Epsilons and deltas add up. Spends may be chosen by looking at earlier results."""
 
     name = "sum"
-    theorem = "filter-sum"
+    theorem = filters.SUM
     promise = "the total holds however spends are chosen, also by looking at earlier results"
     adaptive = True
 
@@ -135,7 +137,7 @@ class Sum(Rule):
     def _at(entry: Entry, delta: Fraction) -> dict[str, Fraction]:
         exact = decimal_below(delta)
         return {
-            "epsilon": Fraction(composed([entry], exact).epsilon),
+            "epsilon": Fraction(composed([entry], exact)),
             "delta": Fraction(exact),
         }
 
@@ -151,7 +153,7 @@ class Renyi(Rule):
     """What the divergences may add up to."""
 
     name = "renyi"
-    theorem = "filter-renyi"
+    theorem = filters.RENYI
     promise = Sum.promise
     adaptive = True
 
@@ -184,7 +186,7 @@ class Planned(Rule):
     """The epsilon of the whole plan at delta."""
 
     name = "planned"
-    theorem = "filter-planned"
+    theorem = filters.PLANNED
     promise = "the total holds for this plan, in any order, broken off at any time"
 
     @property
@@ -222,7 +224,7 @@ class Undeclared(Rule):
     """Of cohorts made before there were rules; no other has it."""
 
     name = "undeclared"
-    theorem = "composition"
+    theorem = composition.composition.theorem
     promise = (
         "the total holds only if all spends were fixed in advance, not chosen by looking at earlier"
         " results (the cohort is older than rules)"
@@ -234,7 +236,7 @@ class Undeclared(Rule):
         return {"epsilon": self.epsilon}
 
     def charged(self, lost: Amounts, entry: Entry, before: Callable[[], list[Entry]]) -> Amounts:
-        return {"epsilon": composed(_together([*before(), entry]), self.delta).epsilon}
+        return {"epsilon": composed(_together([*before(), entry]), self.delta)}
 
 
 def renyi(
@@ -286,7 +288,7 @@ def planned(*kinds: Spendable | tuple[Spendable, int | None]) -> RuleMaker:
         plan = _together([Entry.of(what, rounds) for what, rounds in counted if rounds is not None])
         for what in open_ended:
             plan = _filled(plan, what, epsilon, delta)
-        loses = composed(plan, delta).epsilon
+        loses = composed(plan, delta)
         if loses > epsilon:
             raise BudgetExceededError(
                 f"The plan loses epsilon = {decimal_above(Fraction(loses), digits=6):f} at delta ="
@@ -305,7 +307,7 @@ def _filled(plan: list[Entry], what: Spendable, epsilon: Decimal, delta: Decimal
 
     def fits(rounds: int) -> bool:
         try:
-            return composed(with_(rounds), delta).epsilon <= epsilon
+            return composed(with_(rounds), delta) <= epsilon
         except BudgetExceededError:
             return False
         except LedgerError:

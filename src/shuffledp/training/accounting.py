@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.accounting.bounds import get_bound
+from shuffledp.accounting.bounds.training import (
+    CHEN_THEOREM_3,
+    LAPLACE_UNSHUFFLED,
+    NO_NOISE,
+    NOTHING_RELEASED,
+)
 from shuffledp.accounting.curves.ends import PureEnd
 from shuffledp.accounting.curves.gdp import GDPCurve
 from shuffledp.accounting.curves.renyi import RenyiCurve
@@ -22,7 +26,7 @@ from shuffledp.accounting.protocols import Rounds as Composed
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.randomizers import LDP, CheckIn, Gaussian, Randomizer, Repeated
 from shuffledp.errors import ConversionError, RegimeError
-from shuffledp.labels import Direction, Interval, Status, Value
+from shuffledp.labels import Interval, Status, Value
 from shuffledp.ledger import Guarantee
 from shuffledp.numerics.composition import composed_epsilon
 from shuffledp.numerics.rounding import FORMULA, up
@@ -84,8 +88,7 @@ class Account(ABC):
     def after(self, releases: int) -> Spent:
         """Everything known after this many releases."""
         if releases == 0:
-            nothing = Value(0.0, Status.PROVEN, Direction.UPPER, "nothing-released")
-            return Spent(0, self.delta, nothing, ())
+            return Spent(0, self.delta, NOTHING_RELEASED.value(0.0), ())
         return Spent(releases, self.delta, self._best(releases), self.claims(releases))
 
     def most(self, budget: float, limit: int) -> int:
@@ -120,15 +123,13 @@ def _beyond_linear(x: float) -> float:
     return total
 
 
-def _composed(
-    theorem: str, eps0: float, divergence: Callable[[float], float], rounds: int, delta: float
-) -> Value:
+def _laplace_unshuffled(eps0: float, rounds: int, delta: float) -> Value:
     """The better of Rényi and optimal pure composition."""
     curve = RenyiCurve(
-        lambda order: up(rounds * divergence(order), FORMULA), PureEnd(rounds * eps0)
+        lambda order: up(rounds * laplace_divergence(eps0, order), FORMULA), PureEnd(rounds * eps0)
     )
     pure = composed_epsilon(eps0, rounds, delta)
-    return Value(min(curve.epsilon(delta), pure), Status.PROVEN, Direction.UPPER, theorem)
+    return LAPLACE_UNSHUFFLED.value(min(curve.epsilon(delta), pure))
 
 
 @cache
@@ -156,15 +157,9 @@ class Epochs(Account):
 
     def guarantee(self, releases: int, delta: float) -> Value:
         if not math.isfinite(self.eps0):
-            return Value(math.inf, Status.PROVEN, Direction.UPPER, "no-noise")
+            return NO_NOISE.value(math.inf)
         if self.unit == "sample":
-            return _composed(
-                "laplace-unshuffled",
-                self.eps0,
-                lambda order: laplace_divergence(self.eps0, order),
-                releases,
-                delta,
-            )
+            return _laplace_unshuffled(self.eps0, releases, delta)
         return _composition(self.protocol, releases, delta).upper_end
 
     @property
@@ -182,16 +177,13 @@ class Epochs(Account):
         found = []
         if self.unit == "client":
             found.append(_leaked(self.protocol, releases, self.delta))
-        published = get_bound("chen-2024-gdp").theorem
         mu = 2.0 * math.sqrt(releases / (self.blocks - 1.0)) * math.exp(self.eps0 / 2.0)
         note = f"Theorem 3 of Chen, Cao, Ge 2024; {mu:.4g}-GDP, (L, {0.5 * mu * mu:.4g} L)-RDP"
-        status = published.status
+        theorem = CHEN_THEOREM_3
         if self.unit == "sample":  # however many blocks there are
-            status = Status.REFUTED
             note += "; a block is not eps0-LDP, so nothing is amplified"
-        value = GDPCurve(mu).epsilon(self.delta)
-        claim = Value(value, status, published.direction, "chen-2024-theorem-3", note)
-        return (*found, claim)
+            theorem = theorem.weakened(note, Status.REFUTED)
+        return (*found, theorem.value(GDPCurve(mu).epsilon(self.delta), note))
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,5 +236,5 @@ class Rounds(Account):
             except (RegimeError, ConversionError):
                 continue
             note = f"sensitivity {sensitivity:g}; {value.note}".rstrip("; ")
-            found.append(Value(value.value, value.status, value.direction, value.theorem, note))
+            found.append(replace(value, note=note))
         return tuple(found)

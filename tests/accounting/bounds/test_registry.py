@@ -1,16 +1,19 @@
 """The registry keeps its promises: proofs exist, refutations recompute."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import shuffledp
-from shuffledp import Direction, Status, UnknownTheoremError
-from shuffledp.accounting.bounds import all_bounds, get_bound
+from shuffledp import Direction, ParameterError, Status, UnknownTheoremError
+from shuffledp.accounting.bounds import all_bounds, all_theorems, get_bound, get_theorem
 from shuffledp.accounting.protocols.refute import recompute
+from shuffledp.labels import register
 
 DOCS = Path(shuffledp.__file__).parents[2] / "docs"
 BOUNDS = {b.theorem.id: b for b in all_bounds()}
+THEOREMS = {theorem.id: theorem for theorem in all_theorems()}
 
 PUBLISHED = {
     "balle-2019-bennett",
@@ -32,24 +35,31 @@ PUBLISHED = {
 
 
 def _of(status: Status) -> list[str]:
-    return [name for name, b in BOUNDS.items() if b.theorem.status is status]
+    return [name for name, theorem in THEOREMS.items() if theorem.status is status]
 
 
-def test_ids_are_unique() -> None:
-    ids = [b.theorem.id for b in all_bounds()]
-    assert len(ids) == len(set(ids))
+def test_an_id_is_given_once() -> None:
+    theorem = get_theorem("blanket")
+    assert register(theorem) is theorem
+    with pytest.raises(ParameterError, match="an id that no other theorem has"):
+        register(replace(theorem, statement="something else"))
+    assert get_theorem("blanket") is theorem
+
+
+def test_a_bound_is_registered_with_its_theorem() -> None:
+    assert all(THEOREMS[name] is b.theorem for name, b in BOUNDS.items())
 
 
 def test_every_published_bound_is_there() -> None:
     assert set(BOUNDS) >= PUBLISHED
 
 
-@pytest.mark.parametrize("name", sorted(BOUNDS))
+@pytest.mark.parametrize("name", sorted(THEOREMS))
 def test_each_entry_is_complete(name: str) -> None:
-    theorem = BOUNDS[name].theorem
+    theorem = THEOREMS[name]
     for text in (theorem.citation, theorem.statement, theorem.validity):
         assert text.strip()
-    assert get_bound(name).theorem is theorem
+    assert get_theorem(name) is theorem
     assert theorem.to_dict()["id"] == name
     if theorem.refutation is None:
         assert theorem.status is not Status.REFUTED
@@ -57,9 +67,9 @@ def test_each_entry_is_complete(name: str) -> None:
         assert theorem.status in (Status.REFUTED, Status.ASYMPTOTIC)
 
 
-@pytest.mark.parametrize("name", sorted(BOUNDS))
+@pytest.mark.parametrize("name", sorted(THEOREMS))
 def test_labels_fit_together(name: str) -> None:
-    theorem = BOUNDS[name].theorem
+    theorem = THEOREMS[name]
     if theorem.status is Status.PROVEN:
         assert theorem.direction in (Direction.UPPER, Direction.EXACT)
     if theorem.direction is Direction.LOWER:
@@ -72,7 +82,7 @@ def test_labels_fit_together(name: str) -> None:
     "name", sorted(_of(Status.PROVEN) + _of(Status.FIXED_PAIR) + _of(Status.ASYMPTOTIC))
 )
 def test_the_proof_is_written(name: str) -> None:
-    proof = BOUNDS[name].theorem.proof
+    proof = THEOREMS[name].proof
     assert proof is not None
     text = (DOCS / proof).read_text(encoding="utf-8")
     assert name in text, f"{proof} does not mention {name}"

@@ -20,6 +20,7 @@ from shuffledp import (
     Subsampled,
     calibrate,
 )
+from shuffledp import labels as registered
 from shuffledp.accounting.bounds import Theorem, all_bounds, bound, theorem
 from shuffledp.accounting.bounds.scopes import known_law, pure_ldp, whole_class
 from shuffledp.accounting.bounds.tightest import Tightest, candidates
@@ -49,6 +50,7 @@ class Stated(Curve):
 def register(monkeypatch: pytest.MonkeyPatch) -> Register:
     """Registers theorems for one test."""
     monkeypatch.setattr(theorem, "_BOUNDS", dict(theorem._BOUNDS))
+    monkeypatch.setattr(registered, "_REGISTRY", dict(registered._REGISTRY))
 
     def add(
         labels: tuple[Status, Direction], curve: Curve, scope: Any = pure_ldp, **how: Any

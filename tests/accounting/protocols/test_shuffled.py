@@ -6,7 +6,7 @@ import math
 import pytest
 
 from shuffledp import LDP, Direction, Interval, Shuffled, Status, Value
-from shuffledp.accounting.bounds import all_bounds
+from shuffledp.accounting.bounds import all_bounds, get_theorem
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +99,8 @@ def test_a_whole_curve(protocol) -> None:
 
 
 def test_an_interval_cannot_be_empty() -> None:
-    low = Value(1.0, Status.PROVEN, Direction.UPPER, "a")
-    high = Value(2.0, Status.FIXED_PAIR, Direction.LOWER, "b")
+    low = get_theorem("blanket").value(1.0)
+    high = get_theorem("dataset").value(2.0)
     assert Interval("epsilon", low, high).lower == 1.0
     with pytest.raises(ArithmeticError, match="empty interval"):
         Interval("epsilon", high, low)

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from shuffledp import LDP, Gaussian, Shuffled
 from shuffledp.display.text import _apart
 from shuffledp.interfaces.cli import main
-from shuffledp.labels import Direction, Interval, Status, Value
+from shuffledp.labels import Interval, get_theorem
 from tests.interfaces.cli.test_commands import bad, good
 
 GAUSSIAN = ("--mechanism", "gaussian")
@@ -99,7 +99,7 @@ def test_one_user_is_one_user() -> None:
 
 
 def _interval(quantity: str, lower: float, upper: float) -> Interval:
-    ends = (Value(x, Status.PROVEN, Direction.UPPER, "local") for x in (lower, upper))
+    ends = (get_theorem("blanket").value(x) for x in (lower, upper))
     return Interval(quantity, *ends)
 
 

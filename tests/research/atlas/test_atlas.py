@@ -2,15 +2,17 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from shuffledp.accounting.bounds import all_theorems
+from shuffledp import labels
+from shuffledp.accounting.bounds import all_theorems, get_theorem
 from shuffledp.accounting.protocols import refute
 from shuffledp.interfaces.cli import main
-from shuffledp.labels import Direction, Status, Value
+from shuffledp.labels import Direction, Status
 from shuffledp.research.atlas import Cell, Claim, Point, Verdict, grid, save, survey
 from shuffledp.research.atlas.cell import _judge
 from shuffledp.research.atlas.grid import FAMILIES, Family
@@ -96,11 +98,16 @@ def test_every_leak_is_at_least_what_the_point_asks_for(cells: list[Cell]) -> No
         (Status.FIXED_PAIR, Direction.LOWER, 0.3, Verdict.VIOLATED),
     ],
 )
-def test_verdicts(status: Status, direction: Direction, value: float, verdict: Verdict) -> None:
-    values = [
-        Value(0.2, Status.PROVEN, Direction.UPPER, "stronger-clones"),
-        Value(value, status, direction, "wang-2023"),
-    ]
+def test_verdicts(
+    monkeypatch: pytest.MonkeyPatch,
+    status: Status,
+    direction: Direction,
+    value: float,
+    verdict: Verdict,
+) -> None:
+    judged = replace(get_theorem("wang-2023"), status=status, direction=direction)
+    monkeypatch.setitem(labels._REGISTRY, judged.id, judged)
+    values = [get_theorem("stronger-clones").value(0.2), judged.value(value)]
     assert _judge("epsilon", 1.0, values, 0.1, "a data set")[1].verdict is verdict
 
 

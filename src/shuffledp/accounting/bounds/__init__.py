@@ -6,41 +6,22 @@ from shuffledp.accounting.bounds import (
     clones,
     composition,
     datasets,
+    filters,
     gaussian_proven,
     gaussian_rounds,
     hps,
     liew2023,
+    mixtures,
     personalized,
     published,
     shuffle_gaussian,
     subsampled,
     swap,
     swap_laplace,
+    training,
 )
-from shuffledp.accounting.bounds.mixtures import THEOREMS as _MIXTURES
-from shuffledp.accounting.bounds.theorem import (
-    Bound,
-    Refutation,
-    Theorem,
-    all_bounds,
-    bound,
-    get_bound,
-)
-from shuffledp.errors import UnknownTheoremError
-
-
-def all_theorems() -> list[Theorem]:
-    """The whole registry: theorems with a curve for every protocol, and those about mixtures."""
-    return [bound.theorem for bound in all_bounds()] + list(_MIXTURES.values())
-
-
-def get_theorem(theorem_id: str) -> Theorem:
-    """The theorem of that id."""
-    known = {theorem.id: theorem for theorem in all_theorems()}
-    if theorem_id not in known:
-        raise UnknownTheoremError(theorem_id, sorted(known))
-    return known[theorem_id]
-
+from shuffledp.accounting.bounds.theorem import Bound, all_bounds, bound, get_bound
+from shuffledp.labels import Refutation, Theorem, all_theorems, get_theorem
 
 __all__ = [
     "Bound",
@@ -54,16 +35,19 @@ __all__ = [
     "clones",
     "composition",
     "datasets",
+    "filters",
     "gaussian_proven",
     "gaussian_rounds",
     "get_bound",
     "get_theorem",
     "hps",
     "liew2023",
+    "mixtures",
     "personalized",
     "published",
     "shuffle_gaussian",
     "subsampled",
     "swap",
     "swap_laplace",
+    "training",
 ]

@@ -12,11 +12,11 @@ from functools import cache
 
 from shuffledp.accounting.bounds.clones import Weight, pair_curve, standard_weight, stronger_weight
 from shuffledp.accounting.bounds.scopes import approximate_ldp
-from shuffledp.accounting.bounds.theorem import Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import NEVER, Curve, ProfileCurve
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.errors import RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.enclosure import QUICK, SEARCH, Enclosure
 from shuffledp.numerics.search import invert_decreasing, peak
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from shuffledp.accounting.bounds.identity import delta_lower, delta_upper
 from shuffledp.accounting.bounds.scopes import known_law
-from shuffledp.accounting.bounds.theorem import Refutation, Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.accounting.randomizers import Randomizer, Scene
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Refutation, Status, Theorem
 from shuffledp.numerics.enclosure import QUICK, SEARCH, Enclosure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
 from shuffledp.numerics.rounding import FORMULA, roundings, up

@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shuffledp.accounting.curves.tradeoff import TradeoffFunction
-from shuffledp.labels import Direction, Status, Value
+from shuffledp.labels import Labelled, Theorem, Value
 
 
 @dataclass(frozen=True, eq=False)
-class TradeoffClaim:
+class TradeoffClaim(Labelled):
     """A trade-off function that bounds something, and every number read off it, labelled.
 
     ``direction`` speaks of the privacy loss: UPPER means the function lies below the true one.
     """
 
     function: TradeoffFunction
-    status: Status
-    direction: Direction
-    theorem: str
-    note: str = ""
+    source: Theorem
 
     def tradeoff(self, alpha: float) -> Value:
         """Bound on the type II error at type I error alpha."""
@@ -45,4 +42,4 @@ class TradeoffClaim:
         return self._value(max(f.renyi(order) for f in both))
 
     def _value(self, number: float) -> Value:
-        return Value(number, self.status, self.direction, self.theorem, self.note)
+        return self.source.value(number)

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from shuffledp.accounting.bounds.scopes import pure_ldp
-from shuffledp.accounting.bounds.theorem import Refutation, Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, GDPCurve, ProfileCurve, PureEnd
 from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.errors import RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Refutation, Status, Theorem
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log1p_exp
 from shuffledp.numerics.renyi import TwoSidedRenyi

@@ -19,7 +19,7 @@ import numpy as np
 from shuffledp.accounting.bounds.clones import chen_gdp
 from shuffledp.accounting.bounds.published import local
 from shuffledp.accounting.bounds.scopes import is_gaussian, several_rounds
-from shuffledp.accounting.bounds.theorem import Bound, C, Refutation, Theorem, bound
+from shuffledp.accounting.bounds.theorem import Bound, C, bound
 from shuffledp.accounting.bounds.tightest import Tightest, candidates
 from shuffledp.accounting.curves import (
     NEVER,
@@ -35,7 +35,7 @@ from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.accounting.curves.losses import Samples, stated_losses
 from shuffledp.accounting.randomizers import LDP, Randomizer, Repeated
 from shuffledp.errors import ConversionError, RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Refutation, Status, Theorem
 from shuffledp.numerics.composed_losses import Losses, composed_delta, enumerable, revealing
 from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
 from shuffledp.numerics.rounding import Array, down, roundings, up

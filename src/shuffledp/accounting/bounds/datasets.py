@@ -11,11 +11,11 @@ from typing import ClassVar
 
 from shuffledp.accounting.bounds.clones import gaussian_guess
 from shuffledp.accounting.bounds.scopes import whole_class
-from shuffledp.accounting.bounds.theorem import Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.errors import ConversionError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.binary import binary_delta, binary_renyi_lower
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.logs import log1p_exp

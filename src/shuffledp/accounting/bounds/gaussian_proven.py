@@ -17,13 +17,13 @@ from shuffledp.accounting.bounds.approximate import stronger_approximate
 from shuffledp.accounting.bounds.clones import gaussian_guess, stronger_weight
 from shuffledp.accounting.bounds.scopes import gaussian, one_round
 from shuffledp.accounting.bounds.shuffle_gaussian import GaussianPair, gaussian_pair
-from shuffledp.accounting.bounds.theorem import Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import NEVER, Curve, GDPCurve, ProfileCurve
 from shuffledp.accounting.curves.convert import Profile
 from shuffledp.accounting.curves.gdp import gaussian_delta, gaussian_start
 from shuffledp.accounting.randomizers import LDP, Randomizer
 from shuffledp.errors import RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.composition import binomial_window
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.positive_part import Law, mean_positive_part

@@ -17,12 +17,12 @@ import numpy as np
 from shuffledp.accounting.bounds.identity import delta_upper
 from shuffledp.accounting.bounds.scopes import gaussian
 from shuffledp.accounting.bounds.shuffle_gaussian import GaussianPair, gaussian_pair
-from shuffledp.accounting.bounds.theorem import Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.curves.tradeoff import TradeoffFunction, compose
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.errors import RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Status, Theorem
 
 _WIDTH = 5e-3
 _SLACK = 4e-16

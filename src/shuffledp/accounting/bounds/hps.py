@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.bounds.published import _hoeffding
 from shuffledp.accounting.bounds.scopes import known_law, ldp, pure_ldp
-from shuffledp.accounting.bounds.theorem import Refutation, Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, GDPCurve, ProfileCurve, PureEnd
 from shuffledp.accounting.randomizers import LDP, Laplace, Randomizer
 from shuffledp.errors import RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Refutation, Status, Theorem
 from shuffledp.numerics.binomial import half_excess
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.lattice_sum import sum_law

@@ -19,7 +19,7 @@ import numpy as np
 
 from shuffledp import checks
 from shuffledp.accounting.bounds.claims import TradeoffClaim
-from shuffledp.accounting.bounds.mixtures import claim
+from shuffledp.accounting.bounds.mixtures import THEOREMS, claim
 from shuffledp.accounting.curves.tradeoff import TradeoffFunction
 from shuffledp.accounting.curves.tradeoff.hull import lower_hull
 from shuffledp.errors import ParameterError
@@ -172,10 +172,11 @@ class RandomStart:
         deltas = up(profile(levels, weights, losses), FORMULA) + missing + FORMULA
         function = TradeoffFunction.from_profile(np.exp(losses), np.minimum(deltas, 1.0))
         name = "wang-2023-theorem-5.1" + ("-worst" if self.worst_case else "")
-        if self.monotone_between is None and self.lipschitz is None:
-            note = "mu was only sampled: state where it turns, or a Lipschitz constant"
-            return TradeoffClaim(function, Status.HEURISTIC, Direction.ESTIMATE, name, note)
-        return claim(name, function)
+        if self.monotone_between is not None or self.lipschitz is not None:
+            return claim(name, function)
+        note = "mu was only sampled: state where it turns, or a Lipschitz constant"
+        sampled = THEOREMS[name].weakened(note, Status.HEURISTIC, Direction.ESTIMATE)
+        return TradeoffClaim(function, sampled)
 
     def above(self, points: int = 400) -> TradeoffFunction:
         """A function above Theorem 5.1's: how much the cells cost. Not a bound on theta."""

@@ -13,11 +13,11 @@ import numpy as np
 
 from shuffledp.accounting.bounds.scopes import gaussian
 from shuffledp.accounting.bounds.shuffle_gaussian import GaussianPair, _forward, gaussian_pair
-from shuffledp.accounting.bounds.theorem import Refutation, Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import ClosedFormCurve, OrderTable
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.errors import RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Refutation, Status, Theorem
 from shuffledp.numerics.composition import binomial_window, composed_epsilon
 from shuffledp.numerics.lognormal_mean import LognormalMean
 from shuffledp.numerics.power_series import log_binomial_sums

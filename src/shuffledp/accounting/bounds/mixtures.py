@@ -12,7 +12,6 @@ import numpy as np
 
 from shuffledp.accounting.bounds.claims import TradeoffClaim
 from shuffledp.accounting.bounds.clones import stronger_weight
-from shuffledp.accounting.bounds.theorem import Refutation, Theorem
 from shuffledp.accounting.curves.tradeoff import (
     Mixture,
     TradeoffFunction,
@@ -22,7 +21,7 @@ from shuffledp.accounting.curves.tradeoff import (
 )
 from shuffledp.checks import count, positive
 from shuffledp.errors import RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Refutation, Status, Theorem, register
 from shuffledp.numerics.binomial import log_mass
 from shuffledp.numerics.rounding import Array
 from shuffledp.numerics.window import quantile
@@ -34,7 +33,7 @@ _DEPTH = 46.0
 _ROUNDING = 4e-13
 
 THEOREMS = {
-    theorem.id: theorem
+    theorem.id: register(theorem)
     for theorem in (
         Theorem(
             id="wang-2023-lemma-3.1",
@@ -135,12 +134,9 @@ THEOREMS = {
 }
 
 
-def claim(theorem_id: str, function: TradeoffFunction, note: str = "") -> TradeoffClaim:
+def claim(theorem_id: str, function: TradeoffFunction) -> TradeoffClaim:
     """The function with the labels of its theorem."""
-    theorem = THEOREMS[theorem_id]
-    return TradeoffClaim(
-        function, theorem.status, theorem.direction, theorem.id, note or theorem.note
-    )
+    return TradeoffClaim(function, THEOREMS[theorem_id])
 
 
 def joint_concavity(mixture: Mixture) -> TradeoffClaim:

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from shuffledp.accounting.bounds.blanket import blanket_curve, dataset
 from shuffledp.accounting.bounds.identity import delta_upper
 from shuffledp.accounting.bounds.scopes import known_law
-from shuffledp.accounting.bounds.theorem import Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd, SearchLimit
 from shuffledp.accounting.randomizers import Randomizer, Scene
 from shuffledp.accounting.randomizers.outcomes import Outcomes
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.enclosure import QUICK, Enclosure
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
 from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, roundings, up

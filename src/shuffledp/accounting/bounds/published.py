@@ -13,11 +13,11 @@ import numpy as np
 
 from shuffledp.accounting.bounds.clones import response_curve, stronger_weight
 from shuffledp.accounting.bounds.scopes import pure_ldp
-from shuffledp.accounting.bounds.theorem import Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import ClosedFormCurve, Curve, ProfileCurve, PureEnd, RenyiCurve
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.errors import RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, roundings, up
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from shuffledp.accounting.bounds.blanket import dataset_curve
 from shuffledp.accounting.bounds.scopes import gaussian, gaussian_round
-from shuffledp.accounting.bounds.theorem import Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import NEVER, Curve, OrderTable, ProfileCurve, SearchLimit
 from shuffledp.accounting.randomizers import (
     CheckIn,
@@ -27,7 +27,7 @@ from shuffledp.accounting.randomizers import (
 )
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.few_reports import expected_excess, expected_shortfall, reachable
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp

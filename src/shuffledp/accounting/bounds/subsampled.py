@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from shuffledp.accounting.bounds.blanket import WorstDataset, dataset_curve
 from shuffledp.accounting.bounds.scopes import drawn, drawn_otherwise
-from shuffledp.accounting.bounds.theorem import Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.bounds.tightest import Tightest, candidates
 from shuffledp.accounting.curves import ProfileCurve, PureEnd
 from shuffledp.accounting.randomizers import Randomizer, Subsampled
 from shuffledp.errors import ParameterError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.rounding import down, roundings, up
 

@@ -12,13 +12,13 @@ from functools import lru_cache, partial
 import numpy as np
 
 from shuffledp.accounting.bounds.scopes import known_law, one_round, pure_ldp
-from shuffledp.accounting.bounds.theorem import Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.accounting.randomizers import LDP, CheckIn, Randomizer
 from shuffledp.accounting.randomizers.swaps import Arrival, OtherLaw, Swap
 from shuffledp.errors import RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.enclosure import QUICK, Enclosure
 from shuffledp.numerics.rounding import Array, down, roundings, up
 from shuffledp.numerics.several_laws import SeveralLaws

@@ -18,13 +18,13 @@ import numpy as np
 
 from shuffledp.accounting.bounds.scopes import one_round
 from shuffledp.accounting.bounds.swap import SwapCurve, deviation, exponentials
-from shuffledp.accounting.bounds.theorem import Theorem, bound
+from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, PureEnd
 from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.accounting.randomizers import CheckIn, Laplace, Randomizer
 from shuffledp.accounting.randomizers.swaps import OtherLaw
 from shuffledp.errors import RegimeError
-from shuffledp.labels import Direction, Status
+from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.rounding import Array, down, roundings, up
 

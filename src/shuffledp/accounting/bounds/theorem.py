@@ -1,8 +1,8 @@
-"""The theorem registry: what each bound says, where it holds, who showed or refuted it."""
+"""Theorems with a curve: each says of which randomizers it speaks, and where it is worth asking."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -11,69 +11,9 @@ from shuffledp.accounting.bounds.scopes import Scope
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.errors import RegimeError, UnknownTheoremError
-from shuffledp.labels import Direction, Status, Value
+from shuffledp.labels import Direction, Status, Theorem, register
 
 C = TypeVar("C", bound=Curve, covariant=True)
-
-
-@dataclass(frozen=True)
-class Refutation:
-    """A data set that leaks more than the theorem allows."""
-
-    dataset: str
-    """In words."""
-    witness: str
-    """Theorem id whose exact value for that data set exceeds the claim."""
-    parameters: Mapping[str, float]
-    """Those of the mechanism, n and the question (epsilon, delta, order or alpha)."""
-    claimed: float
-    leaked: float
-    mechanism: str = "ldp"
-    """Name in the catalogue of randomizers."""
-
-
-@dataclass(frozen=True)
-class Theorem:
-    """One published or own result."""
-
-    id: str
-    citation: str
-    statement: str
-    validity: str
-    status: Status
-    direction: Direction
-    proof: str | None = None
-    """File in docs/ holding the proof or the derivation from a proven pair."""
-    refutation: Refutation | None = None
-    """Of a REFUTED theorem; of an ASYMPTOTIC one, a finite n at which it is too small."""
-    note: str = ""
-
-    def value(self, number: float) -> Value:
-        """A number that follows from this theorem."""
-        return Value(float(number), self.status, self.direction, self.id, self.note)
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        result: dict[str, Any] = {
-            "id": self.id,
-            "citation": self.citation,
-            "statement": self.statement,
-            "validity": self.validity,
-            "status": self.status.value,
-            "direction": self.direction.value,
-            "proof": self.proof,
-            "note": self.note,
-            "refutation": None,
-        }
-        if self.refutation is not None:
-            result["refutation"] = {
-                "mechanism": self.refutation.mechanism,
-                "dataset": self.refutation.dataset,
-                "parameters": dict(self.refutation.parameters),
-                "claimed": self.refutation.claimed,
-                "leaked": self.refutation.leaked,
-            }
-        return result
 
 
 @dataclass(frozen=True)
@@ -135,11 +75,11 @@ def bound(
     """
     asked = asked_of if callable(asked_of) else speaks_of if asked_of else None
 
-    def register(function: Callable[[Any, int], C]) -> Bound[C]:
-        made = _BOUNDS[theorem.id] = Bound(theorem, function, speaks_of, asked, turn)
+    def add(function: Callable[[Any, int], C]) -> Bound[C]:
+        made = _BOUNDS[theorem.id] = Bound(register(theorem), function, speaks_of, asked, turn)
         return made
 
-    return register
+    return add
 
 
 def all_bounds() -> list[Bound[Curve]]:

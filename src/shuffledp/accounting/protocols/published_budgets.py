@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp import checks
-from shuffledp.accounting.bounds import get_bound
+from shuffledp.accounting.bounds import get_bound, get_theorem
 from shuffledp.accounting.bounds.hps import (
     channel_hps,
     clones_curve,
@@ -83,12 +83,11 @@ def published_budgets(
             number = curve.epsilon(delta) if delta is not None else curve.delta(epsilon or 0.0)
         except (RegimeError, ConversionError):
             continue
-        status, note = theorem.status, theorem.note
-        if status is Status.PROVEN:
+        if theorem.status is Status.PROVEN:
             # proven for one randomizer shared by all: different noise scales are no such thing
-            status = Status.HEURISTIC
-            note = f"as if everyone ran the largest budget, {top:g}; not proven for unequal ones"
-        answers.append(Value(number, status, theorem.direction, name, note))
+            why = f"as if everyone ran the largest budget, {top:g}; not proven for unequal ones"
+            theorem = theorem.weakened(why, Status.HEURISTIC)
+        answers.append(theorem.value(number))
     return answers
 
 
@@ -117,8 +116,7 @@ def published_hps(
     claim = channel_hps([matrices[i] for i in order], users[order], local[order])
     curve = clones_curve(claim, PureEnd(channels[int(order[0])].eps0))
     number = curve.epsilon(delta) if delta is not None else curve.delta(epsilon or 0.0)
-    theorem = get_bound("hps-2024").theorem
-    return Value(number, theorem.status, theorem.direction, theorem.id, theorem.note)
+    return get_theorem("hps-2024").value(number)
 
 
 def _question(delta: float | None, epsilon: float | None) -> tuple[float | None, float | None]:
