@@ -14,7 +14,7 @@ from shuffledp import KRR, LDP, Shuffled
 from shuffledp.accounting.randomizers.catalogue import OFFERED
 from shuffledp.display.plot import COLOURS
 from shuffledp.interfaces.cli import main
-from shuffledp.labels import Status
+from shuffledp.labels import Status, outward
 
 
 def run(*words: object) -> Result:
@@ -154,7 +154,9 @@ LAPLACE = ("refute", "--mechanism", "laplace", "--eps0", 4, "--n", 10_000, "--ep
 
 
 def test_refute() -> None:
-    data = json.loads(good(*LAPLACE, "--delta", 1e-6, "--json").stdout)
+    result = run(*LAPLACE, "--delta", 1e-6, "--json")
+    data = json.loads(result.stdout)
+    assert result.exit_code == 1
     assert {"refuted", "delta", "dataset", "searched"} <= data.keys()
     assert data["refuted"] is True
     assert data["delta"] >= 1.36e-5
@@ -165,7 +167,30 @@ def test_refute_stands() -> None:
     words = ("refute", "--mechanism", "krr", "--k", 5, "--eps0", 2, "--n", 100, "--epsilon", 0.2)
     assert json.loads(good(*words, "--delta", 0.5, "--json").stdout)["refuted"] is False
     assert "not refuted" in good(*words, "--delta", 0.5).stdout
-    assert "REFUTED" in good(*words, "--delta", 1e-12).stdout
+    assert "REFUTED" in run(*words, "--delta", 1e-12).stdout
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "verdict", "code"), [(0.5, "PROVEN", 0), (0.2, "REFUTED", 1), (3.0, "PROVEN", 0)]
+)
+def test_check(epsilon: float, verdict: str, code: int) -> None:
+    words = ("check", *LAPLACE[1:-1], epsilon, "--delta", 1e-6)
+    text, data = run(*words), run(*words, "--json")
+    assert (text.exit_code, data.exit_code) == (code, code)
+    found = json.loads(data.stdout)
+    assert text.stdout.splitlines()[1].startswith(f"{found['verdict']}:")
+    assert found["verdict"] == verdict
+    assert outward(found["needed_epsilon"], up=True) in text.stdout
+    assert (found["dataset"] or "") in text.stdout
+
+
+def test_check_of_a_claim_between_both_ends() -> None:
+    words = ("--mechanism", "laplace", "--eps0", 4, "--n", 200, "--delta", 1e-6)
+    known = json.loads(good("account", *words, "--json").stdout)["epsilon"]
+    middle = 0.5 * (known["lower"] + known["upper"])
+    result = run("check", *words, "--epsilon", middle)
+    assert result.exit_code == 3
+    assert "OPEN" in result.stdout
 
 
 def test_theorems() -> None:

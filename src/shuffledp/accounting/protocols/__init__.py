@@ -1,6 +1,7 @@
 """Protocols: what happens to the reports, and the questions one may ask about it."""
 
 from shuffledp.accounting.protocols.calibrate import Calibration, calibrate
+from shuffledp.accounting.protocols.check import Verdict, check
 from shuffledp.accounting.protocols.description import describe, restore
 from shuffledp.accounting.protocols.gaussian import SigmaCalibration, calibrate_sigma, pair_values
 from shuffledp.accounting.protocols.personalized import BudgetClass, Guarantees, Personalized
@@ -20,8 +21,10 @@ __all__ = [
     "Shuffled",
     "SigmaCalibration",
     "Stated",
+    "Verdict",
     "calibrate",
     "calibrate_sigma",
+    "check",
     "describe",
     "pair_values",
     "published_budgets",

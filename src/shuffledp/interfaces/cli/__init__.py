@@ -23,6 +23,7 @@ from shuffledp.interfaces.cli.analyze import analyze
 from shuffledp.interfaces.cli.atlas import atlas
 from shuffledp.interfaces.cli.audit import audit
 from shuffledp.interfaces.cli.calibrate import calibrate
+from shuffledp.interfaces.cli.check import check
 from shuffledp.interfaces.cli.compare import compare
 from shuffledp.interfaces.cli.encode import encode
 from shuffledp.interfaces.cli.ledger import ledger
@@ -130,6 +131,7 @@ def main() -> None:
 
 for _command in (
     account,
+    check,
     compare,
     calibrate,
     plan,

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from shuffledp.accounting.protocols import Refutal
 from shuffledp.accounting.protocols import refute as search
 from shuffledp.accounting.randomizers.catalogue import build
 from shuffledp.interfaces.cli.options import Count, json_option, mechanism_options, print_json
@@ -18,12 +19,29 @@ from shuffledp.labels import in_full, outward
 @click.option("--epsilon", type=float, required=True, help="Claimed epsilon.")
 @click.option("--delta", type=float, required=True, help="Claimed delta.")
 @json_option
-def refute(n: int, epsilon: float, delta: float, as_json: bool, **mechanism: Any) -> None:
-    """Search concrete data sets that leak more than the claimed (epsilon, delta)."""
+@click.pass_context
+def refute(
+    context: click.Context,
+    /,
+    n: int,
+    epsilon: float,
+    delta: float,
+    as_json: bool,
+    **mechanism: Any,
+) -> None:
+    """Search concrete data sets that leak more than the claimed (epsilon, delta).
+
+    Exit code 1 if one is found; 'shuffledp check' also says whether the claim is proven.
+    """
     found = search(build(**mechanism), n, epsilon=epsilon, delta=delta)
     if as_json:
         print_json(found.to_dict())
-        return
+    else:
+        _print(found, epsilon)
+    context.exit(int(found.refuted))
+
+
+def _print(found: Refutal, epsilon: float) -> None:
     if found.refuted:
         click.echo(
             f"REFUTED: delta({in_full(epsilon)}) >= {outward(found.delta, up=False)}, {found.factor:.3g} times the claim"

@@ -1,0 +1,104 @@
+"""Is a claimed guarantee right? Proven, refuted by a data set, or open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shuffledp import checks
+from shuffledp.accounting.bounds import get_bound
+from shuffledp.accounting.protocols.base import BoundedProtocol
+from shuffledp.accounting.protocols.refute import refute
+from shuffledp.accounting.protocols.shuffled import Shuffled
+from shuffledp.accounting.randomizers import Repeated, Subsampled
+from shuffledp.labels import Interval
+
+PROVEN, REFUTED, OPEN = "PROVEN", "REFUTED", "OPEN"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of a claim of (epsilon, delta)-differential privacy.
+
+    ``delta`` is the interval at the claimed epsilon, ``epsilon`` the one at the claimed delta. A claim is
+    proven where the guaranteed end stays within it, refuted where a data set leaks more.
+    """
+
+    claimed_epsilon: float
+    claimed_delta: float
+    epsilon: Interval
+    delta: Interval
+    dataset: str = ""
+    """The one that leaks more, in words."""
+
+    @property
+    def proof(self) -> str:
+        """Id of the theorem that proves the claim, if one does."""
+        if self.epsilon.upper <= self.claimed_epsilon:
+            return self.epsilon.theorem
+        return self.delta.theorem if self.delta.upper <= self.claimed_delta else ""
+
+    @property
+    def verdict(self) -> str:
+        """PROVEN, REFUTED or OPEN."""
+        return PROVEN if self.proof else REFUTED if self.dataset else OPEN
+
+    @property
+    def needed(self) -> float:
+        """The smallest epsilon that is proven at the claimed delta."""
+        proven = min(self.epsilon.upper, self.claimed_epsilon)
+        return proven if self.proof else self.epsilon.upper
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "verdict": self.verdict,
+            "theorem": self.proof or None,
+            "needed_epsilon": self.needed,
+            "claimed": {"epsilon": self.claimed_epsilon, "delta": self.claimed_delta},
+            "epsilon": self.epsilon.to_dict(),
+            "delta": self.delta.to_dict(),
+            "dataset": self.dataset or None,
+        }
+
+
+def check(protocol: BoundedProtocol, *, epsilon: float, delta: float) -> Verdict:
+    """Whether the protocol is (epsilon, delta)-differentially private.
+
+    Parameters
+    ----------
+    protocol
+        ``Shuffled`` or ``Rounds``.
+    epsilon, delta
+        What is claimed.
+
+    Returns
+    -------
+    Verdict
+        PROVEN, REFUTED with the data set, or OPEN with the interval that is left.
+
+    Examples
+    --------
+    >>> from shuffledp import LDP, Shuffled, check
+    >>> check(Shuffled(LDP(1.0), n=100_000), epsilon=0.05, delta=1e-6).verdict
+    'PROVEN'
+    """
+    epsilon = checks.non_negative("epsilon", epsilon)
+    delta = checks.probability("delta", delta)
+    known = Verdict(epsilon, delta, protocol.epsilon(delta), protocol.delta(epsilon))
+    return known if known.proof else replace(known, dataset=_violating(protocol, known))
+
+
+def _violating(protocol: BoundedProtocol, claim: Verdict) -> str:
+    """A data set that leaks more than claimed, in words; nothing if none is known."""
+    if isinstance(protocol, Shuffled) and not isinstance(
+        protocol.randomizer, Repeated | Subsampled
+    ):
+        given = {"epsilon": claim.claimed_epsilon, "delta": claim.claimed_delta}
+        found = refute(protocol.randomizer, protocol.crowd, **given)
+        if found.refuted:
+            return found.dataset
+    leaks_more = (
+        claim.delta.lower > claim.claimed_delta or claim.epsilon.lower > claim.claimed_epsilon
+    )
+    return get_bound(claim.epsilon.leaked.theorem).theorem.statement if leaks_more else ""

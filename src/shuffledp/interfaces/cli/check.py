@@ -1,0 +1,66 @@
+"""shuffledp check: is a claimed guarantee right?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shuffledp.accounting.protocols.check import OPEN, PROVEN, REFUTED, Verdict
+from shuffledp.accounting.protocols.check import check as judge
+from shuffledp.accounting.protocols.named import protocol, settings
+from shuffledp.interfaces.cli.options import json_option, print_json, protocol_options
+from shuffledp.labels import in_full, outward
+
+_EXIT = {PROVEN: 0, REFUTED: 1, OPEN: 3}
+
+
+@click.command()
+@protocol_options
+@click.option("--epsilon", type=float, required=True, help="Claimed epsilon.")
+@click.option("--delta", type=float, required=True, help="Claimed delta.")
+@json_option
+@click.pass_context
+def check(
+    context: click.Context,
+    /,
+    epsilon: float,
+    delta: float,
+    as_json: bool,
+    **mechanism: Any,
+) -> None:
+    """Is a claim of (epsilon, delta) right? PROVEN, REFUTED or OPEN.
+
+    Exit code 0 if the claim is proven, 1 if a data set refutes it, 3 if neither is known.
+    """
+    deployment = protocol(**mechanism)
+    found = judge(deployment, epsilon=epsilon, delta=delta)
+    if as_json:
+        print_json({**found.to_dict(), **settings(deployment)})
+    else:
+        click.echo(f"{deployment}  (one user's value replaced; n public)")
+        for line in _lines(found):
+            click.echo(line)
+    context.exit(_EXIT[found.verdict])
+
+
+def _lines(found: Verdict) -> list[str]:
+    claim = f"({in_full(found.claimed_epsilon)}, {in_full(found.claimed_delta)})"
+    proven = outward(found.needed, up=True)
+    leaked = outward(found.epsilon.lower, up=False)
+    delta = f"delta {in_full(found.claimed_delta)}"
+    if found.verdict == PROVEN:
+        return [
+            f"PROVEN: {claim} holds for every data set, by {found.proof}",
+            f"what is left: at {delta} epsilon {proven} is enough",
+        ]
+    if found.verdict == REFUTED:
+        return [
+            f"REFUTED: {claim} is violated",
+            f"data set: {found.dataset}",
+            f"right: at {delta} epsilon {proven} is proven, {leaked} is leaked",
+        ]
+    return [
+        f"OPEN: {claim} is neither proven nor refuted",
+        f"known: at {delta} epsilon {proven} is proven, {leaked} is leaked",
+    ]
