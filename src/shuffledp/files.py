@@ -19,7 +19,8 @@ _PICTURES = {".png", ".pdf", ".svg"}
 
 
 def same_file(one: str | Path, other: str | Path) -> bool:
-    """Whether two paths lead to one file: by links of any kind, or by capitals where those are alike."""
+    """Whether two paths lead to one file: by links of any kind,
+    or by capitals where those are alike."""
     try:
         return os.path.samefile(one, other)
     except OSError:
@@ -35,7 +36,8 @@ def same_file(one: str | Path, other: str | Path) -> bool:
 
 
 def check_apart(output: str, path: str | Path, other: str, other_path: str | Path) -> None:
-    """That what is written to ``path`` does not take the place of another file of the same command."""
+    """That what is written to ``path`` does not take the place of another file of the
+    same command."""
     if same_file(path, other_path):
         raise ParameterError(output, f"another file than {other}", str(path))
 

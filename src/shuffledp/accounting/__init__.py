@@ -1,1 +1,2 @@
-"""What a collection costs: randomizers, what is known of them, theorems, protocols and their guarantees."""
+"""What a collection costs: randomizers, what is known of them, theorems,
+protocols and their guarantees."""

@@ -14,7 +14,8 @@ def print_pair(found: dict[str, Any], quantity: str) -> None:
     pair = found["pair"]
     out = console()
     out.print(
-        f"pair: {pair['dataset']} (sensitivity {pair['sensitivity']:g}; for values clipped to a ball,"
+        f"pair: {pair['dataset']} (sensitivity {pair['sensitivity']:g};"
+        " for values clipped to a ball,"
         " its diameter). These numbers hold for this pair only.",
     )
     table = Table(title=f"{NAMES[quantity]} of the pair", title_justify="left")

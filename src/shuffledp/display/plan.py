@@ -13,7 +13,8 @@ from shuffledp.labels import in_full
 def _title(plan: Plan) -> str:
     target = plan.target
     return (
-        f"{plan.task.name}: {target.n:,} users, epsilon {in_full(target.epsilon)}, delta {in_full(target.delta)},"
+        f"{plan.task.name}: {target.n:,} users, epsilon {in_full(target.epsilon)},"
+        f" delta {in_full(target.delta)},"
         f" {target.rounds:,} round{'s' if target.rounds > 1 else ''}"
     )
 

@@ -27,7 +27,8 @@ _COLOURS = {
 }
 
 LOSS = "privacy loss"
-"""Heading of a direction: UPPER means no more is lost, also where the number bounds f from below."""
+"""Heading of a direction: UPPER means no more is lost,
+also where the number bounds f from below."""
 
 NAMES = {
     "epsilon": "epsilon",

@@ -11,7 +11,8 @@ from shuffledp.errors import ParameterError
 
 
 def save_tradeoffs(functions: Mapping[str, TradeoffFunction], path: str | Path) -> None:
-    """All functions in one picture, perfect privacy for reference, with a close-up of small alpha."""
+    """All functions in one picture, perfect privacy for reference,
+    with a close-up of small alpha."""
     if not functions:
         raise ParameterError("functions", "at least one", functions)
     figure, (whole, corner) = new_figure(2, width=5.2, height=4.6)

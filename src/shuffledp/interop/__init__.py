@@ -1,1 +1,2 @@
-"""Other accountants: dp-accounting, Opacus, OpenDP. Each module needs its library, none is imported here."""
+"""Other accountants: dp-accounting, Opacus, OpenDP. Each module needs its library,
+none is imported here."""

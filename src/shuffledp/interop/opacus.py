@@ -1,10 +1,10 @@
 """Opacus: an accountant for shuffled Gaussian reports, and an engine that makes such reports.
 
 Opacus adds noise once, to the sum of a minibatch: central noise, which a shuffler does not amplify.
-What is accounted for here is another protocol: in each step every one of n users, independently with
-probability ``sample_rate``, sends a gradient clipped to a ball plus Gaussian noise of its own, and a
-shuffler mixes these reports. :class:`SimulatedShuffleEngine` trains that way; an optimizer that adds
-central noise is refused.
+What is accounted for here is another protocol: in each step every one of n users, independently
+with probability ``sample_rate``, sends a gradient clipped to a ball plus Gaussian noise of its own,
+and a shuffler mixes these reports. :class:`SimulatedShuffleEngine` trains that way; an optimizer
+that adds central noise is refused.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ except ImportError as error:
 class ShuffleAccountant(IAccountant):  # type: ignore[misc]
     """Steps in which users check in and send their own noisy, clipped gradients through a shuffler.
 
-    ``noise_multiplier`` is the deviation of each report's noise in units of the clipping norm. Opacus
-    builds accountants without arguments: :func:`shuffle_accountant` makes a class for n users.
+    ``noise_multiplier`` is the deviation of each report's noise in units of the clipping norm.
+    Opacus builds accountants without arguments: :func:`shuffle_accountant` makes a class for n
+    users.
     """
 
     n: ClassVar[int]
@@ -125,8 +126,8 @@ class LocalNoiseOptimizer(DPOptimizer):  # type: ignore[misc]
 class SimulatedShuffleEngine(PrivacyEngine):  # type: ignore[misc]
     """``PrivacyEngine`` for shuffled Gaussian reports: each record of the data set is a user.
 
-    A simulation: one process sees all data, and noise comes from PyTorch's generator. The epsilon is
-    that of devices which do the same for themselves, behind a shuffler.
+    A simulation: one process sees all data, and noise comes from PyTorch's generator. The epsilon
+    is that of devices which do the same for themselves, behind a shuffler.
     """
 
     def __init__(self, *, n: int, sensitivity: float = 2.0, secure_mode: bool = False) -> None:

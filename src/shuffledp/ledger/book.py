@@ -2,8 +2,8 @@
 
 Each cohort has a rule, declared when it is made and never changed (``rules``). A spend is recorded
 before the release it pays for: inside one transaction that has the cohort for itself the rule says
-what is lost in all with it; if that is above a limit, or cannot be computed, nothing is recorded and
-an error says why. The receipt exists only once the record is on the disk.
+what is lost in all with it; if that is above a limit, or cannot be computed, nothing is recorded
+and an error says why. The receipt exists only once the record is on the disk.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Rows chained by digest: each digest covers its row and the digest before.
 
-Whoever alters a row, or removes one that others follow, must recompute every digest after it, and the
-last one then differs from the one on a receipt. So the chain protects against accidents and hasty
-hands; against somebody who rewrites the whole store it protects those who kept a digest elsewhere.
+Whoever alters a row, or removes one that others follow, must recompute every digest after it, and
+the last one then differs from the one on a receipt. So the chain protects against accidents and
+hasty hands; against somebody who rewrites the whole store it protects those who kept a digest
+elsewhere.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The rule of a cohort: what a spend is charged and when it is refused, fixed before the first one.
 
 A rule has limits, one or several exact amounts. Every spend adds to what is lost, and none may take
-an amount above its limit. Why the cohort's total (epsilon, delta) then holds, and against which ways
-to choose spends, is proven in docs/proofs/filters.md. No rule is ever changed, and no spend is
+an amount above its limit. Why the cohort's total (epsilon, delta) then holds, and against which
+ways to choose spends, is proven in docs/proofs/filters.md. No rule is ever changed, and no spend is
 admitted by another rule than the one declared: no proof covers the better of two.
 """
 

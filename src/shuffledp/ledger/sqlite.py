@@ -69,8 +69,9 @@ class SQLiteStore:
         return False
 
     def _make_file(self) -> None:
-        """An empty file that only its owner may read. SQLite gives its logs the same mode, and syncs
-        the folder with the first of them. A file that holds something else is left as it is."""
+        """An empty file that only its owner may read. SQLite gives its logs the same mode, and
+        syncs the folder with the first of them. A file that holds something else is left as it
+        is."""
         try:
             try:
                 handle = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
@@ -118,7 +119,8 @@ class SQLiteStore:
             names = os.stat(self._path).st_nlink
             if names > 1:
                 raise LedgerError(
-                    f"{self.name} is one of {names} hard links to a file, each with a log of its own."
+                    f"{self.name} is one of {names} hard links to a file,"
+                    " each with a log of its own."
                     " A ledger must have one name (symbolic links do no harm)."
                 )
 

@@ -1,11 +1,10 @@
 """The tables and every statement, the same text for both stores.
 
 A spend is numbered without gaps within its cohort. ``shuffledp_losses`` holds one row for each
-different thing a cohort spent on, with all its rounds.
-``shuffledp_releases`` (since format 2) says which spend paid for the release of which reports.
-``shuffledp_rules`` and ``shuffledp_links`` (since format 3) hold each cohort's rule and the chain of
-digests: number 0 is of the cohort itself, the others of its spends. Since then ``lost`` is JSON, by
-amount, and ``adaptive`` means nothing.
+different thing a cohort spent on, with all its rounds. ``shuffledp_releases`` (since format 2) says
+which spend paid for the release of which reports. ``shuffledp_rules`` and ``shuffledp_links``
+(since format 3) hold each cohort's rule and the chain of digests: number 0 is of the cohort itself,
+the others of its spends. Since then ``lost`` is JSON, by amount, and ``adaptive`` means nothing.
 """
 
 VERSION = 3

@@ -22,7 +22,8 @@ _GROUPS = 4096
 _CUT = 1e-14
 """Granted to the terms left out: below 1e-15 of the sum (``_depth``)."""
 _SUMS = 1e-11
-"""Granted to logarithms of sums of groups, whose tails have TAIL_ERROR (numerics.md, "Rounding by name")."""
+"""Granted to logarithms of sums of groups, whose tails have TAIL_ERROR (numerics.md,
+"Rounding by name")."""
 
 
 def binary_delta(

@@ -118,7 +118,8 @@ def _log1p_minus(x: Array) -> Array:
 
 
 def _weighted(values: Array) -> Array:
-    """The quadrature of each row; without BLAS, whose threads wait for each other on a busy machine."""
+    """The quadrature of each row; without BLAS,
+    whose threads wait for each other on a busy machine."""
     return np.asarray(np.einsum("ij,j->i", values, _WEIGHTS))
 
 
@@ -144,7 +145,8 @@ def tail_ratio(t: Array, excess: Array, trials: float, p: float, q: float) -> Ar
 
 
 def _half_ratio_integral(t: Array, trials: Array) -> Array:
-    """Integral over [0, 1] of (1-u)^t (1+u)^(trials-t-1), for trials > 128 and t >= (trials-1)/2."""
+    """Integral over [0, 1] of (1-u)^t (1+u)^(trials-t-1),
+    for trials > 128 and t >= (trials-1)/2."""
     lean_raw = 2.0 * t - (trials - 1.0)
     root = np.sqrt(trials)
     lean = lean_raw / root
@@ -156,7 +158,8 @@ def _half_ratio_integral(t: Array, trials: Array) -> Array:
 
 
 def _log_and_artanh(u: Array) -> tuple[Array, Array]:
-    """ln(1 - u^2) and artanh u for 0 < u < 1; where all u are small by their series, several times faster."""
+    """ln(1 - u^2) and artanh u for 0 < u < 1; where all u are small by their series,
+    several times faster."""
     u2 = u * u
     largest = float(u2.max())
     if largest > 0.01:

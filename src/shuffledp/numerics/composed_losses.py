@@ -1,15 +1,15 @@
 """Certified hockey-stick divergence of many independent rounds.
 
-A round is a pair of measures with finitely many privacy losses l: second mass q, first mass q e^l, and
-``revealing`` first mass where the second has none. With S the sum of all losses under the second law
-and x = S - epsilon,
+A round is a pair of measures with finitely many privacy losses l: second mass q, first mass q e^l,
+and ``revealing`` first mass where the second has none. With S the sum of all losses under the
+second law and x = S - epsilon,
 
     delta(epsilon) = e^epsilon E[(e^x - 1)+] + 1 - product of (1 - revealing).
 
-As in `positive_part` one formula does the work (docs/proofs/composition.md): for b > 0 the functions
-F(x) = E(e^(x+bZ) - 1)+ and G(x) = (e^x - 1) Phi(x/b) enclose (e^x - 1)+ and have Gaussian Fourier
-decay, so Poisson summation turns both expectations into short sums of products of moment generating
-functions, whatever the number of rounds. Losses need no lattice, masses no transform.
+As in `positive_part` one formula does the work (docs/proofs/composition.md): for b > 0 the
+functions F(x) = E(e^(x+bZ) - 1)+ and G(x) = (e^x - 1) Phi(x/b) enclose (e^x - 1)+ and have Gaussian
+Fourier decay, so Poisson summation turns both expectations into short sums of products of moment
+generating functions, whatever the number of rounds. Losses need no lattice, masses no transform.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _MAX_ENUMERATED = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """One round, taken as exact: increasing losses, their second masses, the revealing first mass."""
+    """One round, taken as exact: increasing losses, their second masses,
+    the revealing first mass."""
 
     values: Array
     masses: Array
@@ -181,7 +182,8 @@ def _multisets(kinds: int, count: int) -> NDArray[np.int64]:
 
 
 class _Excess:
-    """The payoff (e^x - 1)+: F^ = 1/(s(s-1)), G^ = e^(b^2 (1-2s)/2)/(s-1) - 1/s (composition.md, section 4)."""
+    """The payoff (e^x - 1)+: F^ = 1/(s(s-1)), G^ = e^(b^2 (1-2s)/2)/(s-1) - 1/s (composition.md,
+    section 4)."""
 
     cut = 7.0
 

@@ -31,13 +31,15 @@ LOG_FLOOR = -692.0
 _SKIP_LOG = 45.0
 """Powers of the characteristic function below e^-45 are charged, not summed."""
 _MOMENTS = 1e-6
-"""Share granted to the rounding of variances and fourth moments (docs/proofs/engine.md, section 2)."""
+"""Share granted to the rounding of variances and fourth moments (docs/proofs/engine.md,
+section 2)."""
 _LARGEST_EXPONENT = 700.0
 _NORMAL_AT_ZERO = 0.3989
 """At most 1 / sqrt(2 pi)."""
 _BLOCK = 1 << 16
 _SMALL = 1 << 18
-"""Multiplications per matrix product: BLAS uses one thread for so many, and more would only wait for each other."""
+"""Multiplications per matrix product: BLAS uses one thread for so many,
+and more would only wait for each other."""
 _MAX_ROUNDS, _STEEPEST, _MAX_THETA = 6, 10.0, 1e60
 
 
@@ -89,7 +91,8 @@ class Measure:
 
 
 def _shift(most: Array) -> Array:
-    """What to take off exponents up to ``most``: 0 but where their exponentials leave the doubles."""
+    """What to take off exponents up to ``most``:
+    0 but where their exponentials leave the doubles."""
     return np.asarray(most - np.clip(most, 0.0, _LARGEST_EXPONENT))
 
 
@@ -245,8 +248,8 @@ def characteristic(
 ) -> tuple[Array, Array]:
     """Re and Im of E e^(i omega V) - 1 at omega = step * (start, ..., start + count - 1).
 
-    With omega = coarse + fine: e^(i omega v) - 1 = A B + A + B, A and B the same at coarse and fine,
-    so a matrix product does most of the work and small arguments stay accurate.
+    With omega = coarse + fine: e^(i omega v) - 1 = A B + A + B, A and B the same at coarse and
+    fine, so a matrix product does most of the work and small arguments stay accurate.
     """
     fine = math.isqrt(count - 1) + 1
     coarse = -(-count // fine)
@@ -264,7 +267,8 @@ def characteristic(
 
 
 def frequency_sum(transform: Transform, payoff: Payoff, step: float, b: float) -> Enclosure:
-    """Sums over all k of e^(-theta k P) E F(S + kP) above and of the same for G below, over M(theta)."""
+    """Sums over all k of e^(-theta k P) E F(S + kP) above and of the same for G below,
+    over M(theta)."""
     theta = transform.theta
     last = math.ceil(payoff.cut / (b * step))
     skip_from, skip_to = transform.negligible(step, last)
@@ -313,11 +317,12 @@ def narrowed(
     limit: int,
     atom: float = 0.0,
 ) -> Enclosure:
-    """E k(S) / M(theta): ``best`` made as narrow as asked, with at most ``limit`` frequencies at a time.
+    """E k(S) / M(theta): ``best`` made as narrow as asked, with at most ``limit`` frequencies at a
+    time.
 
     ``window`` gives a step and what the terms k != 0 add to the lower end, about its argument;
-    ``estimate`` and ``offset`` are about the answer and what it will be added to. ``atom`` is at most
-    Pr[S = 0] / M(theta): there F is too large by b / sqrt(2 pi) for sure.
+    ``estimate`` and ``offset`` are about the answer and what it will be added to. ``atom`` is at
+    most Pr[S = 0] / M(theta): there F is too large by b / sqrt(2 pi) for sure.
     """
     theta = transform.theta
     b = math.sqrt(0.7 * width) / theta

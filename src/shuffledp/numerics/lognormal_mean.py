@@ -6,7 +6,8 @@ E X^2 = e^h: Y = X with probability ``thin``, else 1; or Y = 1 - share + share X
 Positive integer orders: E R^L - 1 = sum over k >= 2 of C(L, k) E[(R-1)^k], all terms positive, and
 the moments of R - 1 are coefficients of one power of one series. Negative orders:
 
-    E R^-a - 1 = 1/Gamma(a) * integral of t^(a-1) e^-t expm1( count log1p(thin G(t share/count)) ) dt
+    E R^-a - 1 = 1/Gamma(a) * integral of t^(a-1) e^-t expm1( count log1p(thin G(t share/count)) )
+    dt
 
 with G(x) = E[e^(-x(X-1)) - 1 + x(X-1)] >= 0; every integrand is positive here, too.
 """
@@ -69,7 +70,8 @@ class LognormalMean:
         return power + factorials, errors
 
     def excess_moments(self, top: int) -> tuple[Array, Array]:
-        """ln(E R^L - 1) for L = 0, ..., top (-inf for 0 and 1), and relative errors of E R^L - 1."""
+        """ln(E R^L - 1) for L = 0, ..., top (-inf for 0 and 1),
+        and relative errors of E R^L - 1."""
         moments, errors = self.log_central(top)
         sums = log_binomial_sums(moments)
         wrong = log_binomial_sums(moments + log(np.expm1(errors)))

@@ -10,7 +10,8 @@ from shuffledp.numerics.rounding import Array
 
 _ROOT = math.sqrt(2.0)
 CELL_ERROR = 1e-11
-"""Relative error of ``cell_masses`` within 38 deviations (docs/proofs/numerics.md, "Normal cells")."""
+"""Relative error of ``cell_masses`` within 38 deviations (docs/proofs/numerics.md,
+"Normal cells")."""
 _NARROW = 2e-4
 
 

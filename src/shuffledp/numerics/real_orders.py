@@ -1,11 +1,12 @@
 """ln E R^L for real L > 1, R a mean of lognormal variables, from both sides.
 
-Four forms, each where it is accurate (docs/proofs/shuffle_gaussian.md); a = m - L, m an integer > L:
+Four forms, each where it is accurate (docs/proofs/shuffle_gaussian.md); a = m - L, m an integer >
+L:
 
-* R close to 1: the binomial series, E R^L - 1 = sum C(L, k) E (R-1)^k.
-* One report decides: E R^L is at least n^-L times the sum of the single moments, and hardly more.
-* Small E R^L - 1: 1/Gamma(a) * integral of t^(a-1) e^-t (E[R^m e^(-t(R-1))] - 1) dt, in moments of R - 1.
-* Elsewhere the same integral without the -1: coefficients of a power of a positive series.
+* R close to 1: the binomial series, E R^L - 1 = sum C(L, k) E (R-1)^k. * One report decides: E R^L
+is at least n^-L times the sum of the single moments, and hardly more. * Small E R^L - 1: 1/Gamma(a)
+* integral of t^(a-1) e^-t (E[R^m e^(-t(R-1))] - 1) dt, in moments of R - 1. * Elsewhere the same
+integral without the -1: coefficients of a power of a positive series.
 """
 
 from __future__ import annotations
@@ -155,7 +156,8 @@ def _values(h: float, order: float) -> tuple[Array, Array] | None:
 
 
 def _small(ratio: LognormalMean, order: float) -> Enclosure | None:
-    """Signed moments of R - 1 under e^(-t(R-1)); nothing cancels but by a factor known at the end."""
+    """Signed moments of R - 1 under e^(-t(R-1));
+    nothing cancels but by a factor known at the end."""
     m, n, h = math.ceil(order + 0.5), ratio.count, ratio.h
     log_n = math.log(n)
     if m > _MOST_SIGNED or 0.5 * h * m * (m - 1.0) - m * log_n > _OVERFLOW:
@@ -234,7 +236,8 @@ def _signed_power(a: Array, size: Array, n: int) -> tuple[Array, Array]:
 
 
 def _large(ratio: LognormalMean, order: float) -> Enclosure | None:
-    """ln t in steps of which h is a multiple, or which are multiples of h: few Laplace transforms."""
+    """ln t in steps of which h is a multiple, or which are multiples of h:
+    few Laplace transforms."""
     m, h = math.ceil(order + 0.5), ratio.h
     if m > _MOST_POWER or m * h > 600.0:
         return None

@@ -36,7 +36,8 @@ _DEEPEST = 650.0
 _SQUARE_UNDERFLOWS = 1e-150
 _BLOCK = 64
 _SUMS = 1e-13
-"""Granted to ln(1 + moment), its sum of up to _MOST_GROUPS terms included (numerics.md, "Rounding by name")."""
+"""Granted to ln(1 + moment), its sum of up to _MOST_GROUPS terms included (numerics.md,
+"Rounding by name")."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,8 @@ class TwoSidedRenyi:
         return np.logaddexp(up, down)
 
     def _log_mean_psi(self, signs: Array, extra: Array, order: float) -> tuple[Array, Array]:
-        """ln of lower and upper bounds of E[psi(base + extra, slope*y)], y the mean of ``signs`` signs."""
+        """ln of lower and upper bounds of E[psi(base + extra, slope*y)],
+        y the mean of ``signs`` signs."""
         if self.n <= _EXACT_N or float(signs.max()) <= _SUMMED_SIGNS:
             return self._summed(signs, extra, order)
         few = signs <= _SUMMED_SIGNS

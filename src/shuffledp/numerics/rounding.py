@@ -1,4 +1,5 @@
-"""Directed rounding by name: each helper has one contract (docs/proofs/numerics.md, "Rounding by name").
+"""Directed rounding by name: each helper has one contract (docs/proofs/numerics.md, "Rounding by
+name").
 
 An error is counted in roundings, turned into a share of the result, and moved into it on the side
 that is asked for. Nothing else in the library multiplies by 1 + or - something small.
@@ -60,5 +61,6 @@ def all_orders(error: float) -> float: ...
 @overload
 def all_orders(error: Array) -> Array: ...
 def all_orders(error: float | Array) -> float | Array:
-    """A bound on the whole error from one of first order: products of errors are below a hundredth."""
+    """A bound on the whole error from one of first order:
+    products of errors are below a hundredth."""
     return 1.01 * error

@@ -53,7 +53,8 @@ def grown(
     factor: float = 2,
     most: float = math.inf,
 ) -> Bracket[Place]:
-    """The first of ``first``, ``factor`` times it, ... that holds, or is ``most`` or more; the one before."""
+    """The first of ``first``, ``factor`` times it, ... that holds, or is ``most`` or more;
+    the one before."""
     bad, good = before, first
     while good < most and not holds(good):
         bad, good = good, type(first)(factor * good)
@@ -86,7 +87,8 @@ def bisect(
 def bisect_whole(
     holds: Callable[[int], bool], good: int, bad: int, parts: int | None = None
 ) -> Bracket[int]:
-    """The same for whole numbers, until they are neighbours, or differ by the larger over ``parts``."""
+    """The same for whole numbers, until they are neighbours,
+    or differ by the larger over ``parts``."""
     while abs(bad - good) > (1 if parts is None else max(1, max(good, bad) // parts)):
         middle = (good + bad) // 2
         good, bad = (middle, bad) if holds(middle) else (good, middle)
@@ -96,7 +98,8 @@ def bisect_whole(
 def bisect_each(
     below: Callable[[Array], NDArray[np.bool_]], low: Array, high: Array, halvings: int
 ) -> tuple[Array, Array]:
-    """The same for many roots at once: ``low`` moves to places that are ``below``, ``high`` to others."""
+    """The same for many roots at once: ``low`` moves to places that are ``below``,
+    ``high`` to others."""
     for _ in range(halvings):
         middle = 0.5 * (low + high)
         under = below(middle)
@@ -116,10 +119,10 @@ def invert_decreasing(
 ) -> Enclosure:
     """Enclose the smallest x in [0, top] with f(x) <= target, f decreasing and f(top) <= target.
 
-    ``quick`` steers the search and may be wide; only ``exact`` certifies: at the returned upper
-    end f <= target, at the lower end f >= target (or the end is 0). ``lower_only`` leaves the
-    upper end at ``top``, ``upper_only`` the lower end at 0. A share of ``settled`` of the target, or
-    of the root if that says more, is close enough.
+    ``quick`` steers the search and may be wide; only ``exact`` certifies: at the returned upper end
+    f <= target, at the lower end f >= target (or the end is 0). ``lower_only`` leaves the upper end
+    at ``top``, ``upper_only`` the lower end at 0. A share of ``settled`` of the target, or of the
+    root if that says more, is close enough.
     """
     goal = math.log(target)
     quick, exact = cache(quick), cache(exact)
@@ -185,7 +188,8 @@ def _certified(
 ) -> float:
     """A point from ``begin`` to ``end`` where ``beyond``, rising that way, is hardly above 0.
 
-    ``slope`` is that of ln f near x: each step aims a little beyond the root. ``end`` is known to be fine.
+    ``slope`` is that of ln f near x: each step aims a little beyond the root. ``end`` is known to
+    be fine.
     """
     steep, last = abs(slope), None
     good, rest, bad = end, math.inf, None
@@ -212,7 +216,8 @@ def _certified(
 
 
 def _between(ok: Callable[[float], bool], bad: float, good: float) -> float:
-    """A point where ``ok`` holds, near one where it does not: there f drops, or nothing steered well."""
+    """A point where ``ok`` holds, near one where it does not: there f drops,
+    or nothing steered well."""
     step = 1.0
     while math.isinf(good) and bad + step < _FURTHEST:
         if ok(bad + step):
@@ -264,7 +269,8 @@ def _secant(
     slope: float | None,
     near_enough: float,
 ) -> tuple[float, float]:
-    """Approximate root of ln f = goal, one step beyond the last evaluation, and the slope of ln f."""
+    """Approximate root of ln f = goal, one step beyond the last evaluation,
+    and the slope of ln f."""
     previous: tuple[float, float] | None = None
     left = right = False
     length, slow = math.inf, 0

@@ -39,7 +39,8 @@ _TINY, _DIGITLESS = 1e-300, 1e-280
 
 
 _ROUNDED = 1e-10
-"""Granted to the Chernoff exponent of what lies beyond the last count (numerics.md, "Groups of counts")."""
+"""Granted to the Chernoff exponent of what lies beyond the last count (numerics.md,
+"Groups of counts")."""
 
 
 class _Groups(NamedTuple):
@@ -87,7 +88,8 @@ def _cut(like: TwoSided, first: float, last: float, count: int, goal: float) -> 
 
 @dataclass(frozen=True)
 class TwoSided:
-    """Parameters of the sum above; q = 1 - p and coslope = 1/2 - slope come without cancellation."""
+    """Parameters of the sum above; q = 1 - p and coslope = 1/2 - slope come without
+    cancellation."""
 
     n: int
     p: float
@@ -144,10 +146,11 @@ class TwoSided:
         return _terms([self], groups)[0]
 
     def _log_most(self, c: float, pinned: float = 0.0) -> float:
-        """ln of an upper bound of h from count c on, the count-free part fixed*n/c - fixed >= pinned.
+        """ln of an upper bound of h from count c on, the count-free part fixed*n/c - fixed >=
+        pinned.
 
-        With y = X - c/2 - s*c <= rest*c: E[y+] is at most e^(-c KL) times 1 / (e t), t = 2 atanh(2s), and
-        times rest*c, and at most sqrt(c)/4.
+        With y = X - c/2 - s*c <= rest*c: E[y+] is at most e^(-c KL) times 1 / (e t), t = 2
+        atanh(2s), and times rest*c, and at most sqrt(c)/4.
         """
         s, rest = self.slope + pinned, self.coslope - pinned
         if rest <= 0.0:
@@ -174,7 +177,8 @@ class TwoSided:
     def _sum(
         self, terms: _Terms, first: float, last: float, log_edge: float | None = None
     ) -> Enclosure:
-        """The groups' terms, what lies outside first..last and all rounding (numerics.md, "Groups of counts").
+        """The groups' terms, what lies outside first..last and all rounding (numerics.md, "Groups
+        of counts").
 
         ``log_edge``: ln of an upper bound of h beyond ``last``.
         """

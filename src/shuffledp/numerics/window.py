@@ -91,7 +91,8 @@ def group_masses(
 
 
 def _masses_between(cuts: Array, trials: float, p: float, q: float) -> tuple[Array, Array]:
-    """Lower and upper mass of Bin(trials, p) above each cut, up to the next (p <= 1/2, sd >= 150)."""
+    """Lower and upper mass of Bin(trials, p) above each cut, up to the next (p <= 1/2,
+    sd >= 150)."""
     mean = trials * p
     right = cuts >= mean
     tail = _smaller_tail(cuts, right, trials, p, q)

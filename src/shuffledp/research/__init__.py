@@ -1,1 +1,2 @@
-"""For readers of the literature: its tables and figures again, and an atlas of where its bounds hold."""
+"""For readers of the literature: its tables and figures again,
+and an atlas of where its bounds hold."""

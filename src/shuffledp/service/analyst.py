@@ -1,4 +1,5 @@
-"""The analyst opens batches: reports in the clear, to be estimated from as any other file of reports."""
+"""The analyst opens batches: reports in the clear,
+to be estimated from as any other file of reports."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def open_batch(
     out: str | Path,
     advance: Advance = lambda _reports: None,
 ) -> Opened:
-    """Write the reports of a batch to a file that ``shuffledp analyze`` reads, whole or not at all."""
+    """Write the reports of a batch to a file that ``shuffledp analyze`` reads,
+    whole or not at all."""
     check_apart("out", out, "the batch", path)
     batch, blocks = read_batch(path)
     key = _matching(batch, keys)
@@ -58,7 +60,8 @@ def _matching(batch: Batch, keys: Sequence[PrivateKey]) -> PrivateKey:
             return key
     raise LostKeyError(
         f"The batch {batch.id.hex()} is sealed to the key {wanted.id.hex()}. Got"
-        f" {', '.join(key.public.id.hex() for key in keys) or 'none'}. If that key is lost, nobody can"
+        f" {', '.join(key.public.id.hex() for key in keys) or 'none'}. If that key is lost,"
+        " nobody can"
         " open the batch."
     )
 

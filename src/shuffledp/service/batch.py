@@ -1,10 +1,12 @@
 """Files of batches: what a shuffler releases and an analyst opens.
 
-    "shuffledp-batch-1\\n", header length (4), header, record || record || ..., SHA-256 of all before
+    "shuffledp-batch-1\\n", header length (4), header, record || record || ..., SHA-256 of all
+    before
 
 The header is JSON: the names of batch and task, how many records there are, and the document of the
-task. Every record is a report sealed to the analyst, all of one length. The digest finds files that were
-edited, cut short or damaged. It is no signature: whoever can write a file can also compute its digest.
+task. Every record is a report sealed to the analyst, all of one length. The digest finds files that
+were edited, cut short or damaged. It is no signature: whoever can write a file can also compute its
+digest.
 """
 
 from __future__ import annotations

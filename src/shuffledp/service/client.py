@@ -170,7 +170,8 @@ class Client:
             task = left[0].task
             if key >= len(task.shuffler):
                 raise ServiceError(
-                    "The shuffler accepts none of the keys of the task: it has retired or lost them."
+                    "The shuffler accepts none of the keys of the task:"
+                    " it has retired or lost them."
                 )
             body = b"".join(each.record(key) for each in left)
             path = f"{PATH}/tasks/{task.id.hex()}/reports"

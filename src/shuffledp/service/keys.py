@@ -1,4 +1,5 @@
-"""Files of keys: each its owner's alone, none ever written over; and the keys of a shuffler in turn.
+"""Files of keys: each its owner's alone, none ever written over; and the keys of a shuffler in
+turn.
 
 A shuffler's folder holds ``ring.json``, which names every key it ever had, and a file for each that
 it still accepts. Exactly one is current: new tasks are sealed to it. The others stay accepted while
@@ -131,7 +132,8 @@ class KeyRing:
             State.RETIRED: "it was retired, and its file destroyed",
         }.get(self.state(key_id), f"its file is no longer in {self.folder}")
         raise LostKeyError(
-            f"The key {key_id.hex()} is lost: {why}. Reports sealed to it can never be opened; devices"
+            f"The key {key_id.hex()} is lost: {why}. Reports sealed to it can never be opened;"
+            " devices"
             " are told to use another key of their task, if it names one."
         )
 

@@ -1,4 +1,5 @@
-"""The task: everything devices, shuffler and analyst must agree on, in one document that never changes.
+"""The task: everything devices, shuffler and analyst must agree on, in one document that never
+changes.
 
 Its name is the SHA-256 of its bytes, so nobody can be shown another one. Whoever has it can compute
 the guarantee again before anything is reported.

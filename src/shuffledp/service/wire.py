@@ -1,4 +1,5 @@
-"""What travels: sealed reports, and the words in which they are refused. Written down in docs/protocol.md.
+"""What travels: sealed reports, and the words in which they are refused. Written down in
+docs/protocol.md.
 
 record  = key id (8) || outer                  to the shuffler, of one length for a whole task
 outer   = HPKE to the shuffler of  report id (16) || inner
@@ -91,7 +92,8 @@ class Format:
 
     @property
     def inner_info(self) -> bytes:
-        """Binds the inner layer to the task. Not to the report id, which the analyst never learns."""
+        """Binds the inner layer to the task. Not to the report id,
+        which the analyst never learns."""
         return _INNER + self.task + self.analyst.id
 
     def outer_info(self, key_id: bytes) -> bytes:

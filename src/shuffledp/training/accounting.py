@@ -102,7 +102,8 @@ class Account(ABC):
 
 
 def laplace_divergence(eps0: float, order: float) -> float:
-    """Rényi divergence of one-dimensional Laplace noise, the worst for vectors (docs/proofs/training.md)."""
+    """Rényi divergence of one-dimensional Laplace noise,
+    the worst for vectors (docs/proofs/training.md)."""
     less, both = order - 1.0, 2.0 * order - 1.0
     if less * eps0 > 1.0:
         tail = order / both + less / both * math.exp(-both * eps0)

@@ -21,10 +21,10 @@ _REPORTS_AT_ONCE = 256
 class CheckInTrainer(Trainer):
     """Every client holds one sample and reports, each round, with probability ``rate``.
 
-    A report is the gradient clipped to l2 norm ``clip`` plus normal noise of deviation sigma * clip; the
-    server sees the reports in random order and averages them. With ``simulation`` the noise of all
-    reports is one draw of their sum, which has the same law; otherwise each report gets its own. A
-    round in which nobody checks in changes nothing and counts all the same.
+    A report is the gradient clipped to l2 norm ``clip`` plus normal noise of deviation sigma *
+    clip; the server sees the reports in random order and averages them. With ``simulation`` the
+    noise of all reports is one draw of their sum, which has the same law; otherwise each report
+    gets its own. A round in which nobody checks in changes nothing and counts all the same.
     """
 
     name = "check-in"

@@ -42,8 +42,8 @@ _UNSIGNED_BYTE = 0x08
 class Dataset:
     """Samples to train on, which are private, and samples to test with, which are not.
 
-    ``notes`` say what no epsilon covers. Only sizes of the private part can be refused: a sample that
-    is not finite, or whose label names no class, counts as zero in training.
+    ``notes`` say what no epsilon covers. Only sizes of the private part can be refused: a sample
+    that is not finite, or whose label names no class, counts as zero in training.
     """
 
     train_inputs: Array
@@ -116,7 +116,8 @@ class Dataset:
 
 
 def mnist(cache: Path | None = None) -> Dataset:
-    """MNIST: 60,000 and 10,000 images of 1 x 28 x 28 in [0, 1]; fetched once, offline afterwards."""
+    """MNIST: 60,000 and 10,000 images of 1 x 28 x 28 in [0, 1]; fetched once,
+    offline afterwards."""
     folder = cache or cache_folder() / "mnist"
     if any(_digest(folder / name) != wanted for name, wanted in _FILES.items()):
         _fetch(folder)

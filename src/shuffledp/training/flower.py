@@ -1,9 +1,10 @@
 """Shuffled check-in as a Flower app: a client mod and a strategy. Needs the extra 'fl'.
 
-Flower's server sees the node id of every reply, and that a client stayed silent: it is not a shuffler.
-The strategy forgets ids and mixes the reports before it uses them, so what it computes is what an
-analyst behind a shuffler would compute; but the guarantee of shuffling holds only against those who
-see no more than that. Against the Flower server itself, only a client's own noise protects.
+Flower's server sees the node id of every reply, and that a client stayed silent: it is not a
+shuffler. The strategy forgets ids and mixes the reports before it uses them, so what it computes is
+what an analyst behind a shuffler would compute; but the guarantee of shuffling holds only against
+those who see no more than that. Against the Flower server itself, only a client's own noise
+protects.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ except ImportError as error:
     raise MissingExtraError("fl", "The Flower app") from error
 
 LABEL = (
-    "SIMULATION of a shuffler: Flower's server sees who replied; epsilon holds against those who see"
+    "SIMULATION of a shuffler: Flower's server sees who replied;"
+    " epsilon holds against those who see"
     " only the shuffled reports"
 )
 _REPORT = "report"

@@ -266,7 +266,8 @@ def _known(layer: nn.Module) -> bool:
 
 
 def _flat_before_linear(layers: list[nn.Module]) -> bool:
-    """A linear layer's input must be one vector per sample: no convolution without Flatten before."""
+    """A linear layer's input must be one vector per sample:
+    no convolution without Flatten before."""
     pictures = any(isinstance(layer, nn.Conv2d | nn.MaxPool2d | nn.AvgPool2d) for layer in layers)
     for layer in layers:
         if isinstance(layer, nn.Flatten):

@@ -1,8 +1,8 @@
 """Randomness that protects people, and seeded randomness that only simulates it.
 
-Both kinds offer the same draws: who reports, in which order, and a vector with noise. The secure kind
-works on whole multiples of a grid step, so that no floating-point digit of the result depends on
-the data other than through the noisy value itself (docs/proofs/training.md).
+Both kinds offer the same draws: who reports, in which order, and a vector with noise. The secure
+kind works on whole multiples of a grid step, so that no floating-point digit of the result depends
+on the data other than through the noisy value itself (docs/proofs/training.md).
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Randomness(ABC):
         """value + normal noise of deviation sigma on every coordinate; sensitivity is in l2."""
 
     def state(self) -> Tensor | None:
-        """What a checkpoint must keep so that a resumed run is the same run; None if it must not."""
+        """What a checkpoint must keep so that a resumed run is the same run;
+        None if it must not."""
         return None
 
     def restore(self, state: Tensor | None) -> None:
@@ -123,7 +124,8 @@ class Secure(Randomness):
 
 
 def laplace_grid(size: int, sensitivity: float, eps0: float) -> float:
-    """The step for ``size`` coordinates, the noise scale being 2^40 steps; from public numbers only."""
+    """The step for ``size`` coordinates, the noise scale being 2^40 steps;
+    from public numbers only."""
     left = eps0 * (1.0 - _MARGIN) - _APART * size / 2.0**FINE
     if left <= 0.0:
         raise ParameterError("eps0", f"above {_APART * size:.0f} / 2^{FINE}", eps0)
@@ -131,7 +133,8 @@ def laplace_grid(size: int, sensitivity: float, eps0: float) -> float:
 
 
 def gaussian_grid(size: int, sigma: float, sensitivity: float) -> float:
-    """The step for ``size`` coordinates, the deviation being 2^40 steps; from public numbers only."""
+    """The step for ``size`` coordinates, the deviation being 2^40 steps;
+    from public numbers only."""
     left = 1.0 / (1.0 + _MARGIN) - _APART * math.sqrt(size) * sigma / sensitivity / 2.0**FINE
     if left <= 0.0:
         most = 2.0**FINE / _APART / math.sqrt(size)

@@ -35,7 +35,8 @@ FILES = (_RUN, _CHECKPOINT, _BOOK, _LOG, _ENDED)
 
 @dataclass(frozen=True)
 class Row:
-    """What is known after some releases; ``train_accuracy`` only in a simulation, as it is private."""
+    """What is known after some releases; ``train_accuracy`` only in a simulation,
+    as it is private."""
 
     release: int
     epsilon: float
@@ -133,8 +134,8 @@ def run(
 ) -> History:
     """Train to the end, or until the next release would exceed ``budget`` (an epsilon).
 
-    Releases are made ``every`` at a time: recorded in the book first, then computed, then the model is
-    written to ``folder`` together with what has been measured. Nothing leaves the process in
+    Releases are made ``every`` at a time: recorded in the book first, then computed, then the model
+    is written to ``folder`` together with what has been measured. Nothing leaves the process in
     between, so a run killed there repeats those releases under the same record.
     """
     every = checks.count("every", every)
@@ -199,7 +200,8 @@ def run_name(folder: str | Path) -> str:
 def _check_not_ended(path: Path) -> None:
     if path.exists():
         raise TrainingError(
-            f"The run in {path.parent} ended in an error, which told something of its last releases."
+            f"The run in {path.parent} ended in an error,"
+            " which told something of its last releases."
             " Begin a new run in another folder."
         )
 

@@ -20,10 +20,10 @@ from shuffledp.training.trainer import Trainer
 class ShuffledSGD(Trainer):
     """m blocks of samples; each epoch visits them in a fresh secret order, one noisy step each.
 
-    A step is the sum of the block's gradients, each clipped to l1 norm ``clip``, over ``blocks``, plus
-    Laplace noise. ``unit="sample"`` is the algorithm as printed: the noise hides one sample, and
-    shuffling adds nothing to that. ``unit="client"`` makes the noise hide a whole block, so that
-    blocks are eps0-LDP clients and shuffling amplifies. ``eps0=None`` trains without noise and
+    A step is the sum of the block's gradients, each clipped to l1 norm ``clip``, over ``blocks``,
+    plus Laplace noise. ``unit="sample"`` is the algorithm as printed: the noise hides one sample,
+    and shuffling adds nothing to that. ``unit="client"`` makes the noise hide a whole block, so
+    that blocks are eps0-LDP clients and shuffling amplifies. ``eps0=None`` trains without noise and
     without a guarantee (simulation only).
     """
 
@@ -81,7 +81,8 @@ class ShuffledSGD(Trainer):
 
     @property
     def sensitivity(self) -> float:
-        """How far, in l1, one sample or one client can move a step, rounding of the sum included."""
+        """How far, in l1, one sample or one client can move a step,
+        rounding of the sum included."""
         largest = max(len(part) for part in self._members)
         hidden = 1 if self.unit == "sample" else largest
         return 2.0 * self.gradients.bound * (hidden + largest**2 / 2.0**52) / self.blocks

@@ -24,9 +24,11 @@ from shuffledp.numerics.search import invert_decreasing, peak
 def _with_failure(
     randomizer: LDP, n: int, weight: Weight, log_failure: Callable[[float], float]
 ) -> Curve:
-    """delta(eps) of the pure pair plus delta0 (1 + e) failure(E), never rising; delta0 from eps0 on.
+    """delta(eps) of the pure pair plus delta0 (1 + e) failure(E), never rising; delta0 from eps0
+    on.
 
-    ``log_failure`` is ln of e failure(E) as a function of epsilon: either factor alone may overflow.
+    ``log_failure`` is ln of e failure(E) as a function of epsilon: either factor alone may
+    overflow.
     """
     pure = pair_curve(LDP(randomizer.eps0), n, weight)
     log_delta0 = math.log(randomizer.delta0) + 1e-12
@@ -101,7 +103,8 @@ class FloorCurve(ProfileCurve):
     Theorem(
         id="stronger-clones-approximate",
         citation="ours, after Feldman, McMillan, Talwar 2021 and 2023",
-        statement="delta(eps) of the pair with weight 2/(E+1) plus (1+e) delta0 (2(n-1)(E+2)/(E(E+1)) + 1/(E+1))",
+        statement="delta(eps) of the pair with weight 2/(E+1) plus (1+e)"
+        " delta0 (2(n-1)(E+2)/(E(E+1)) + 1/(E+1))",
         validity="any (eps0, delta0)-LDP randomizers, adaptive; delta0 > 0",
         status=Status.PROVEN,
         direction=Direction.UPPER,

@@ -70,7 +70,8 @@ def _both_ways(scene: Scene) -> list[Outcomes]:
 
 
 class _CellsCurve(ProfileCurve):
-    """Cells end where hardly any report falls: a smaller delta is answered as the least resolved."""
+    """Cells end where hardly any report falls:
+    a smaller delta is answered as the least resolved."""
 
     def enclose_epsilon(
         self, delta: float, width: float = SEARCH, one_sided: bool = False
@@ -163,8 +164,10 @@ class WorstDataset(Curve):
 @bound(
     Theorem(
         id="blanket",
-        citation="Balle, Bell, Gascón, Nissim 2019 (CRYPTO); exact evaluation and worst pair our own",
-        statement="delta(eps) <= (1/n) E[(V_1+...+V_n)+], V = (a - e b)/u w.p. u, plus the mass where u = 0",
+        citation="Balle, Bell, Gascón, Nissim 2019 (CRYPTO);"
+        " exact evaluation and worst pair our own",
+        statement="delta(eps) <= (1/n) E[(V_1+...+V_n)+], V = (a - e b)/u w.p. u,"
+        " plus the mass where u = 0",
         validity="randomizers whose law and worst pair of inputs are known; any others' values",
         status=Status.PROVEN,
         direction=Direction.UPPER,
@@ -182,7 +185,8 @@ def blanket(randomizer: Randomizer, n: int) -> Curve:
     Theorem(
         id="dataset",
         citation="exact computation",
-        statement="what the worst data set found leaks: the victim's values differ, all others share one",
+        statement="what the worst data set found leaks: the victim's values differ,"
+        " all others share one",
         validity="randomizers whose law is known",
         status=Status.FIXED_PAIR,
         direction=Direction.LOWER,

@@ -115,7 +115,8 @@ def pair_renyi(eps0: float, n: int, weight: Weight, order: float) -> Enclosure:
 @bound(
     Theorem(
         id="stronger-clones",
-        citation="Feldman, McMillan, Talwar 2023 (SODA), whose Lemma 3.5 has an erratum; proof our own",
+        citation="Feldman, McMillan, Talwar 2023 (SODA), whose Lemma 3.5 has an erratum;"
+        " proof our own",
         statement="delta(eps) is at most that of the clone pair with C ~ Bin(n-1, 2/(e^eps0+1))",
         validity="any eps0-LDP randomizers, adaptive, one per slot; eps0 > 0, n >= 1",
         status=Status.PROVEN,
@@ -171,7 +172,8 @@ def chen_exact(randomizer: LDP, n: int) -> ProfileCurve:
     Theorem(
         id="chen-2024-exact-stronger",
         citation="Chen, Cao, Ge 2024 (ICASSP), Theorem 1, on the pair of Feldman et al. 2023",
-        statement="Rényi divergence and trade-off function of the clone pair with weight 2/(e^eps0+1)",
+        statement="Rényi divergence and trade-off function of the clone pair with weight"
+        " 2/(e^eps0+1)",
         validity="any eps0-LDP randomizers, adaptive; order > 1, n >= 1",
         status=Status.PROVEN,
         direction=Direction.UPPER,
@@ -189,7 +191,8 @@ def chen_exact_stronger(randomizer: LDP, n: int) -> ProfileCurve:
     Theorem(
         id="wang-2023",
         citation="Wang, Su, Ye, Shokri, Su 2023 (NeurIPS), Theorem 4.2 and Corollary 4.3",
-        statement="T >= C(2w Id + (1-2w) T(P0, Q0)), delta(eps) = (1-2w) H_g(P0||Q0), g = (e^eps-2w)/(1-2w)",
+        statement="T >= C(2w Id + (1-2w) T(P0, Q0)), delta(eps) = (1-2w) H_g(P0||Q0),"
+        " g = (e^eps-2w)/(1-2w)",
         validity="any eps0-LDP randomizers, adaptive; eps0 > 0, n >= 1",
         status=Status.PROVEN,
         direction=Direction.UPPER,
@@ -235,7 +238,8 @@ def wang_2023(randomizer: LDP, n: int) -> Curve:
             claimed=0.6581,
             leaked=1.82,
         ),
-        note="for fixed eps0 only, and no finite n is guaranteed: at the one on record a data set leaks"
+        note="for fixed eps0 only, and no finite n is guaranteed:"
+        " at the one on record a data set leaks"
         " more. Corollary 2 is its Rényi form 2 e^eps0 order / (n-1)",
     ),
     pure_ldp,

@@ -1,8 +1,8 @@
 """Many rounds, the same users in each: what they guarantee and leak together.
 
 Each round's profile becomes finitely many privacy losses, from above or from below
-(docs/proofs/composition.md), and the losses of all rounds are added by the engine. Rounds may differ,
-and later ones may depend on the outputs of earlier ones.
+(docs/proofs/composition.md), and the losses of all rounds are added by the engine. Rounds may
+differ, and later ones may depend on the outputs of earlier ones.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ Route = Callable[[Sequence[AnyRound]], Curve]
 
 @dataclass(frozen=True)
 class _Composed(ProfileCurve):
-    """Close to the sum of pure budgets a conversion of the same losses can beat the engine's width."""
+    """Close to the sum of pure budgets a conversion of the same losses can beat the
+    engine's width."""
 
     converted: RenyiCurve | None = None
 
@@ -243,7 +244,8 @@ def _profile(
 def _shifted(
     huge: list[tuple[Losses, int]], others: list[tuple[Losses, int]]
 ) -> Callable[[float, float], Enclosure]:
-    """Upper ends where some losses have no masses in doubles: those count with the largest, always."""
+    """Upper ends where some losses have no masses in doubles: those count with the largest,
+    always."""
     shift = up(_largest(huge), roundings(10))
     known = [(Losses(x.values[:0], x.masses[:0], x.revealing), k) for x, k in huge if x.revealing]
     rest = _profile(others + known)
@@ -365,9 +367,11 @@ def _route(
 composition = _route(
     Theorem(
         id="composition",
-        citation="dominating pairs compose: Zhu, Dong, Wang 2022 (AISTATS); losses and their sum our own",
+        citation="dominating pairs compose: Zhu, Dong, Wang 2022 (AISTATS);"
+        " losses and their sum our own",
         statement="the rounds' proven profiles, joined from above, as losses that add up",
-        validity="several rounds of any protocol with a proven profile, adaptive, the same users in each",
+        validity="several rounds of any protocol with a proven profile, adaptive,"
+        " the same users in each",
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/composition.md",
@@ -405,7 +409,8 @@ composition_strong = _route(
     Theorem(
         id="composition-strong",
         citation="Kairouz, Oh, Viswanath 2015 (ICML), Theorem 3.3",
-        statement="each round as (eps, delta)-DP at a share of delta; the optimum that this knowledge allows",
+        statement="each round as (eps, delta)-DP at a share of delta;"
+        " the optimum that this knowledge allows",
         validity="several rounds with a proven epsilon(delta), adaptive",
         status=Status.PROVEN,
         direction=Direction.UPPER,
@@ -424,13 +429,15 @@ composition_gdp = _route(
         direction=Direction.ESTIMATE,
         proof="proofs/composition.md",
         refutation=Refutation(
-            dataset="3-RR in every round, all other users on the third symbol, the victim on the first or second",
+            dataset="3-RR in every round, all other users on the third symbol,"
+            " the victim on the first or second",
             witness="composition-dataset",
             parameters={"eps0": 7.0, "n": 10_000.0, "rounds": 5.0, "order": 3.0},
             claimed=3.29,
             leaked=12.24,
         ),
-        note="composes chen-2024-gdp: no finite n is guaranteed, and at the one on record a data set leaks more",
+        note="composes chen-2024-gdp: no finite n is guaranteed,"
+        " and at the one on record a data set leaks more",
     ),
     composed_gdp,
 )

@@ -75,7 +75,8 @@ def dataset_2rr(randomizer: LDP, n: int) -> Curve:
     Theorem(
         id="dataset-3rr",
         citation="exact computation",
-        statement="3-ary randomized response, all others on the third symbol, the victim on the first or second",
+        statement="3-ary randomized response, all others on the third symbol,"
+        " the victim on the first or second",
         validity="n >= 1; a lower bound for the class of all eps0-LDP randomizers",
         status=Status.FIXED_PAIR,
         direction=Direction.LOWER,

@@ -86,7 +86,8 @@ class RevealedRounds(Curve):
     Theorem(
         id="gaussian-unshuffled",
         citation="Dong, Roth, Su 2022; data processing",
-        statement="the report itself is mu-GDP, mu = sensitivity/sigma; the victim's rounds, Bin(rounds, p), revealed",
+        statement="the report itself is mu-GDP, mu = sensitivity/sigma; the victim's rounds,"
+        " Bin(rounds, p), revealed",
         validity="Gaussian reports, checked in or drawn; any rounds",
         status=Status.PROVEN,
         direction=Direction.UPPER,
@@ -108,7 +109,8 @@ def gaussian_unshuffled(randomizer: Randomizer, n: int) -> Curve:
 
 
 def _approximate_profile(pair: GaussianPair) -> Profile:
-    """Each report is (eps0, delta0)-LDP for every delta0: the best of them, at each epsilon anew."""
+    """Each report is (eps0, delta0)-LDP for every delta0: the best of them,
+    at each epsilon anew."""
     mu = math.sqrt(pair.h)
 
     @lru_cache(maxsize=128)

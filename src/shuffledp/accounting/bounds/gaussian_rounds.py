@@ -82,8 +82,10 @@ class ComposedPair(Curve):
     Theorem(
         id="shuffle-gaussian-composed",
         citation="ours: the exact pair of Liew, Takahashi 2023, composed as a trade-off function",
-        statement="upper ends of the pair's delta(eps) at a grid of slopes, both directions, composed over rounds",
-        validity="the pair of shuffle-gaussian; sigma from 0.05 to 1e6 times the sensitivity; 2 to 1e6 rounds",
+        statement="upper ends of the pair's delta(eps) at a grid of slopes, both directions,"
+        " composed over rounds",
+        validity="the pair of shuffle-gaussian; sigma from 0.05 to 1e6 times the sensitivity;"
+        " 2 to 1e6 rounds",
         status=Status.FIXED_PAIR,
         direction=Direction.UPPER,
         proof="proofs/shuffle_gaussian.md",

@@ -46,7 +46,8 @@ class Clones:
     delta1: float = 0.0
 
     def delta(self, epsilon: float) -> float:
-        """Theorem 2 with the exact law of C: (1 - 2w') H_g'(P0||Q0), 2w' = (1-delta1) 2w + delta1."""
+        """Theorem 2 with the exact law of C: (1 - 2w') H_g'(P0||Q0),
+        2w' = (1-delta1) 2w + delta1."""
         twice = (1.0 - self.delta1) * 2.0 * self.w + self.delta1
         g = (math.exp(epsilon) - twice) / (1.0 - twice)
         return float((1.0 - twice) * self._hockey(g) @ self.mass)
@@ -102,7 +103,8 @@ def laplace_confusion(eps: Array, eps1: float) -> Array:
 
 
 def gaussian_confusion(sigma: Array, sigma1: float, delta: Array, length: float = 1.0) -> Array:
-    """p_i for normal noise on an interval of this length; delta_i/2 is removed once, as published."""
+    """p_i for normal noise on an interval of this length; delta_i/2 is removed once,
+    as published."""
     normal = NormalDist()
     grid = np.arange(1, 4000) / 4000.0
     quantiles = np.array([normal.inv_cdf(float(u)) for u in grid])
@@ -171,7 +173,8 @@ def gaussian_hps(
 def channel_hps(
     channels: Sequence[Array], counts: NDArray[np.int64], deltas: Array
 ) -> Callable[[float], float]:
-    """HPS for any finite randomizers, rows of inputs: delta of the worst pair of the victim's inputs.
+    """HPS for any finite randomizers, rows of inputs: delta of the worst pair of the victim's
+    inputs.
 
     The victim is one of the first. Each other user sits at the input with the least chance to be
     mistaken; as in the authors' program an empty region counts as certain.
@@ -192,7 +195,8 @@ def channel_hps(
 
 
 def _channel_confusion(channel: Array, zero: Array, one: Array) -> float:
-    """Smallest chance, over inputs, of an outcome likelier under the victim's value zero, or one."""
+    """Smallest chance, over inputs, of an outcome likelier under the victim's value zero,
+    or one."""
     least = 1.0
     for own in channel:
         for mine, other in ((zero, one), (one, zero)):
@@ -246,8 +250,10 @@ def clones_curve(delta: Callable[[float], float], end: PureEnd) -> ProfileCurve:
     Theorem(
         id="hps-2024",
         citation="Liu, Liu, Xiong, Gu, Chen 2024 (CIKM), Theorems 1 and 2, exact Poisson binomial",
-        statement="clone pair with C = sum Bern(2 p_i), w = p_1, p_i the chance to be mistaken for the victim",
-        validity="Laplace noise here; a budget and a delta per user in published_budgets, any finite randomizers in published_hps",
+        statement="clone pair with C = sum Bern(2 p_i), w = p_1,"
+        " p_i the chance to be mistaken for the victim",
+        validity="Laplace noise here; a budget and a delta per user in published_budgets,"
+        " any finite randomizers in published_hps",
         status=Status.REFUTED,
         direction=Direction.UPPER,
         refutation=Refutation(
@@ -258,7 +264,8 @@ def clones_curve(delta: Callable[[float], float], end: PureEnd) -> ProfileCurve:
             leaked=1.364e-5,
             mechanism="laplace",
         ),
-        note="an overlap probability is not a mixture weight; also refuted for eps_1 = 1, others 0.05, n = 1000",
+        note="an overlap probability is not a mixture weight; also refuted for eps_1 = 1,"
+        " others 0.05, n = 1000",
     ),
     known_law,
 )
@@ -285,8 +292,10 @@ def hps(randomizer: Randomizer, n: int) -> Curve:
             claimed=1.219,
             leaked=1.468,
         ),
-        note="no limit either: with delta_i > 0 it falls to 0 as n grows, while a randomizer that reveals"
-        " its value with probability delta_i leaks that for every n; the HPS authors' program counts"
+        note="no limit either: with delta_i > 0 it falls to 0 as n grows,"
+        " while a randomizer that reveals"
+        " its value with probability delta_i leaks that for every n;"
+        " the HPS authors' program counts"
         " every user twice",
     ),
     ldp,
@@ -299,12 +308,15 @@ def ccc(randomizer: LDP, n: int) -> Curve:
 @bound(
     Theorem(
         id="lzx-2023",
-        citation="Liu, Zhao, Xiong, Liu, Chen 2023 (AAAI), Echo of Neighbors; exact Poisson binomial",
-        statement="clone pair with C = sum Bern(p_i), p_i the mean over j of eps_i (1-e^-eps_j) / (eps_j (1-e^-eps_i)) e^-max(eps_i, eps_j)",
+        citation="Liu, Zhao, Xiong, Liu, Chen 2023 (AAAI), Echo of Neighbors;"
+        " exact Poisson binomial",
+        statement="clone pair with C = sum Bern(p_i), p_i the mean over j of eps_i (1-e^-eps_j)"
+        " / (eps_j (1-e^-eps_i)) e^-max(eps_i, eps_j)",
         validity="clipped Laplace noise",
         status=Status.HEURISTIC,
         direction=Direction.UPPER,
-        note="written for clipped Laplace noise; used as a bound for any mechanism by its comparisons",
+        note="written for clipped Laplace noise; used as a bound for any mechanism by its"
+        " comparisons",
     ),
     pure_ldp,
 )

@@ -20,7 +20,8 @@ from shuffledp.numerics.rounding import Array, down, roundings, up
 _HUGE = 50.0
 _ROUNDS = 4
 _MANY, _TOGETHER, _ALIKE, _COARSE = 100, 4, 1.1, 1e-2
-"""More cells than this are taken by fours, if their ratios are alike, where such a width will do."""
+"""More cells than this are taken by fours, if their ratios are alike,
+where such a width will do."""
 _NEGLIGIBLE = 1e-260
 """What base masses that count as none may hold together, n times."""
 _UNDERFLOW = 1e-320

@@ -1,11 +1,12 @@
 """One step of noisy gradient descent from a random start (Wang et al. 2023, Theorem 5.1).
 
-theta = I - g(I, D) + N(0, sigma^2), I drawn from the initial law. Given I the two outputs are normal
-and |mu(I)| apart, mu(I) = (g(I, D_1) - g(I, D_0)) / sigma, so revealing I leaves the mixture over I of
-G_|mu(I)|: a lower bound on the trade-off function of theta.
+theta = I - g(I, D) + N(0, sigma^2), I drawn from the initial law. Given I the two outputs are
+normal and |mu(I)| apart, mu(I) = (g(I, D_1) - g(I, D_0)) / sigma, so revealing I leaves the mixture
+over I of G_|mu(I)|: a lower bound on the trade-off function of theta.
 
-The mixture has privacy profile E_I[delta_|mu(I)|(eps)], which rises with every |mu|. The line is cut
-into cells; the largest |mu| of each cell gives a function below the mixture's, the smallest one above.
+The mixture has privacy profile E_I[delta_|mu(I)|(eps)], which rises with every |mu|. The line is
+cut into cells; the largest |mu| of each cell gives a function below the mixture's, the smallest one
+above.
 """
 
 from __future__ import annotations
@@ -101,12 +102,12 @@ Start = NormalStart | UniformStart | CellStart
 class RandomStart:
     """Theorem 5.1 for one mu(I) and one initial law.
 
-    ``monotone_between`` lists where |mu| turns, so that it is monotone in between; inside a cell its
-    extremes are then at the ends (or at a turn). Or give ``lipschitz``, a Lipschitz constant of mu: each
-    cell's extremes are widened by half its width times as much. With neither, mu is only sampled at the
-    cells' edges and the claim is HEURISTIC.
-    ``largest`` bounds |mu| over all starts; without it starts beyond the cells count as revealing.
-    ``worst_case`` says that mu(I) bounds every pair of neighbours, not one pair only.
+    ``monotone_between`` lists where |mu| turns, so that it is monotone in between; inside a cell
+    its extremes are then at the ends (or at a turn). Or give ``lipschitz``, a Lipschitz constant of
+    mu: each cell's extremes are widened by half its width times as much. With neither, mu is only
+    sampled at the cells' edges and the claim is HEURISTIC. ``largest`` bounds |mu| over all starts;
+    without it starts beyond the cells count as revealing. ``worst_case`` says that mu(I) bounds
+    every pair of neighbours, not one pair only.
     """
 
     mu: Shift
@@ -193,10 +194,11 @@ class RandomStart:
         return TradeoffFunction(*lower_hull(x, np.minimum(y, 1.0 - x)), Direction.LOWER)
 
     def renyi(self, order: float) -> float:
-        """Rényi divergence of the pair with I revealed, ln E exp(L (L-1) mu^2 / 2) / (L-1), from above.
+        """Rényi divergence of the pair with I revealed, ln E exp(L (L-1) mu^2 / 2) / (L-1), from
+        above.
 
-        Infinite where starts beyond the cells have no ``largest`` |mu|: a few extreme starts are enough
-        (see ``unclipped_renyi``).
+        Infinite where starts beyond the cells have no ``largest`` |mu|: a few extreme starts are
+        enough (see ``unclipped_renyi``).
         """
         power = checks.order("order", order)
         _, high, missing = self.laws()
@@ -278,9 +280,9 @@ def clipped_linear_worst_case(
 ) -> RandomStart:
     """Every data set with |x_i| <= 1, |y_i| <= bound: mu(I) = min(bound + |I|, c) / sigma.
 
-    A gradient -(y - I x) x is at most bound + |I| in size and reaches it. ``relation`` "remove" drops one
-    element, "replace" changes it, which doubles mu. Without a bound on the data mu = c for every
-    start: c-GDP, and random initialisation gains nothing.
+    A gradient -(y - I x) x is at most bound + |I| in size and reaches it. ``relation`` "remove"
+    drops one element, "replace" changes it, which doubles mu. Without a bound on the data mu = c
+    for every start: c-GDP, and random initialisation gains nothing.
     """
     reach = checks.non_negative("bound", bound)
     limit, noise = checks.positive("c", c), checks.positive("sigma", sigma)

@@ -79,7 +79,8 @@ def corollary_1(randomizer: Randomizer, n: int) -> OrderTable:
         id="liew-2023-theorem-2",
         citation=_CITATION + ", Theorem 2 (16)",
         statement="Wang, Balle, Kasiviswanathan 2019 applied to the pair's divergences",
-        validity="m of n users drawn; the pair of shuffle-gaussian, direction M(D') against M(D); orders 2..128",
+        validity="m of n users drawn; the pair of shuffle-gaussian, direction M(D') against M(D);"
+        " orders 2..128",
         status=Status.FIXED_PAIR,
         direction=Direction.UPPER,
         proof="proofs/shuffle_gaussian.md",
@@ -112,12 +113,14 @@ def _need_check_in(randomizer: Randomizer, n: int) -> GaussianPair:
     Theorem(
         id="liew-2023-eq-17",
         citation=_CITATION + ", eq. (17)",
-        statement="(16) averaged over the binomial number k >= 1 of reports, at the rate gamma for all k",
+        statement="(16) averaged over the binomial number k >= 1 of reports,"
+        " at the rate gamma for all k",
         validity=f"check-in; computed for n <= {_MOST_SUMMED} and orders 2..128",
         status=Status.REFUTED,
         direction=Direction.UPPER,
         refutation=Refutation(
-            dataset="all others at 0, the victim at 0 or 1, ten users who check in with probability 0.1",
+            dataset="all others at 0, the victim at 0 or 1, ten users who check in with probability"
+            " 0.1",
             witness="shuffle-gaussian",
             parameters={
                 "sigma": 1.0,
@@ -130,7 +133,8 @@ def _need_check_in(randomizer: Randomizer, n: int) -> GaussianPair:
             leaked=0.058895,
             mechanism="gaussian",
         ),
-        note="leaves out k = 0, which shows where n gamma is small, and keeps the rate gamma where k/n > gamma report;"
+        note="leaves out k = 0, which shows where n gamma is small,"
+        " and keeps the rate gamma where k/n > gamma report;"
         " n = 60,000: shuffledp reproduce liew-2023-equation-17",
     ),
     gaussian,
@@ -190,12 +194,14 @@ def theorem_3(randomizer: Randomizer, n: int) -> OrderTable:
     Theorem(
         id="liew-2023-clones",
         citation=_CITATION + ", row 'Clones' of Table 1 (after Feldman, McMillan, Talwar 2021)",
-        statement="closed form of Feldman 2021 for (eps0, delta0), eps0 = sensitivity sqrt(2 ln(1.25/delta0))/sigma,"
+        statement="closed form of Feldman 2021 for (eps0, delta0),"
+        " eps0 = sensitivity sqrt(2 ln(1.25/delta0))/sigma,"
         " delta0 the delta of the closed form; rounds by strong composition",
         validity="all users report; eps0 <= 1 or the classical Gaussian formula is not proven",
         status=Status.HEURISTIC,
         direction=Direction.UPPER,
-        note="the classical formula for eps0 is proven for eps0 <= 1 only; gaussian-approximate is proven and smaller",
+        note="the classical formula for eps0 is proven for eps0 <= 1 only;"
+        " gaussian-approximate is proven and smaller",
     ),
     gaussian,
 )

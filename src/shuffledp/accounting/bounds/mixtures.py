@@ -72,7 +72,8 @@ THEOREMS = {
         Theorem(
             id="wang-2023-proposition-6.1-printed",
             citation="Wang et al. 2023 (NeurIPS), Proposition 6.1 as printed",
-            statement="Lemma 3.1 is an equality if and only if the ratio of the mixtures is the mean ratio",
+            statement="Lemma 3.1 is an equality if and only if the ratio of the mixtures is the"
+            " mean ratio",
             validity="two parts",
             status=Status.REFUTED,
             direction=Direction.EXACT,
@@ -96,7 +97,8 @@ THEOREMS = {
         ),
         Theorem(
             id="wang-2023-theorem-4.2",
-            citation="Wang et al. 2023 (NeurIPS), Theorem 4.2, rebuilt from Propositions 4.1 and 6.4",
+            citation="Wang et al. 2023 (NeurIPS), Theorem 4.2,"
+            " rebuilt from Propositions 4.1 and 6.4",
             statement="shuffled eps0-LDP reports are C(2w Id + (1-2w) T(P0, Q0))-DP",
             validity="any eps0-LDP randomizers; eps0 > 0, n >= 1",
             status=Status.PROVEN,
@@ -105,7 +107,8 @@ THEOREMS = {
         ),
         Theorem(
             id="stronger-clones-tradeoff",
-            citation="Feldman, McMillan, Talwar 2023 (SODA); proof our own; pair by Neyman and Pearson",
+            citation="Feldman, McMillan, Talwar 2023 (SODA); proof our own;"
+            " pair by Neyman and Pearson",
             statement="shuffled eps0-LDP reports are T(P, Q)-DP",
             validity="any eps0-LDP randomizers; eps0 > 0, n >= 1",
             status=Status.PROVEN,
@@ -115,7 +118,8 @@ THEOREMS = {
         Theorem(
             id="wang-2023-theorem-5.1",
             citation="Wang et al. 2023 (NeurIPS), Theorem 5.1",
-            statement="one noisy gradient step from a random start I is at least the mixture over I of G_mu(I)",
+            statement="one noisy gradient step from a random start I is at least the mixture over I"
+            " of G_mu(I)",
             validity="one stated pair of data sets, mu(I) its gradient difference over sigma",
             status=Status.FIXED_PAIR,
             direction=Direction.UPPER,

@@ -41,7 +41,8 @@ class PersonalCurve(ProfileCurve):
     near: float = 0.0
 
     def epsilon(self, delta: float) -> float:
-        """What the search leaves over is at most 3e-3 in delta; where it fails the slow one answers."""
+        """What the search leaves over is at most 3e-3 in delta;
+        where it fails the slow one answers."""
         goal = math.log(delta)
         x, slope = min(self.near, 0.9 * self.searched.epsilon), -16.0  # d ln delta / d ln epsilon
         previous: tuple[float, float] | None = None
@@ -184,8 +185,10 @@ def statistic_delta(law: SumLaw, a: Array, b: Array, epsilon: float) -> float:
     Theorem(
         id="personal-blanket",
         citation="ours, after Balle, Bell, Gascón, Nissim 2019",
-        statement="delta(eps) <= E_M[(1/(M+1)) E(L_1+...+L_(M+1))+], L = (a - e b)/omega, M = sum Bern(gamma_i), R_i >= gamma_i omega",
-        validity="randomizers of a known law, a budget per user, budgets not visible beside the reports",
+        statement="delta(eps) <= E_M[(1/(M+1)) E(L_1+...+L_(M+1))+], L = (a - e b)/omega,"
+        " M = sum Bern(gamma_i), R_i >= gamma_i omega",
+        validity="randomizers of a known law, a budget per user,"
+        " budgets not visible beside the reports",
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/personalized.md",
@@ -202,7 +205,8 @@ def personal_blanket(randomizer: Randomizer, n: int) -> Curve:
     Theorem(
         id="personal-dataset",
         citation="exact computation",
-        statement="what a data set leaks through the best sum of scores: all others at one value, each with an own budget",
+        statement="what a data set leaks through the best sum of scores: all others at one value,"
+        " each with an own budget",
         validity="randomizers of a known law, a budget per user",
         status=Status.FIXED_PAIR,
         direction=Direction.LOWER,

@@ -46,7 +46,8 @@ def local(randomizer: LDP, n: int) -> Curve:
 @bound(
     Theorem(
         id="erlingsson-2019",
-        citation="Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019 (SODA), Theorem 7",
+        citation="Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019 (SODA),"
+        " Theorem 7",
         statement="epsilon <= 12 eps0 sqrt(ln(1/delta) / n)",
         validity="eps0 <= 1/2, n >= 1000, delta <= 1/100",
         status=Status.PROVEN,
@@ -249,7 +250,8 @@ _GENERIC = "any eps0-LDP randomizer, epsilon > 0"
     Theorem(
         id="balle-2019-hoeffding",
         citation="Balle, Bell, Gascón, Nissim 2019 (CRYPTO), generic randomizer, Hoeffding",
-        statement="(B^2 / (4 A gamma n)) (1 - gamma (1 - exp(-2A^2/B^2)))^n, gamma = 1/E, B = (1+e)(E-1/E), A = e-1",
+        statement="(B^2 / (4 A gamma n)) (1 - gamma (1 - exp(-2A^2/B^2)))^n, gamma = 1/E,"
+        " B = (1+e)(E-1/E), A = e-1",
         validity=_GENERIC,
         status=Status.PROVEN,
         direction=Direction.UPPER,
@@ -268,7 +270,8 @@ def balle_hoeffding(randomizer: LDP, n: int) -> Curve:
     Theorem(
         id="balle-2019-bennett",
         citation="Balle, Bell, Gascón, Nissim 2019 (CRYPTO), generic randomizer, Bennett",
-        statement="(1/(gamma n)) E_M[ b/ln(1+Ab/c) exp(-M (c/b^2) phi(Ab/c)) ], b >= max L, c >= E[L^2]",
+        statement="(1/(gamma n)) E_M[ b/ln(1+Ab/c) exp(-M (c/b^2) phi(Ab/c)) ], b >= max L,"
+        " c >= E[L^2]",
         validity=_GENERIC,
         status=Status.PROVEN,
         direction=Direction.UPPER,
@@ -314,7 +317,8 @@ def blanket_hoeffding(randomizer: LDP, n: int) -> Curve:
     Theorem(
         id="blanket-bennett",
         citation="Balle et al. 2019 on the stronger pair of Feldman et al. 2023",
-        statement="as balle-2019-bennett with gamma = 2/(E+1), b = gamma (E-e), c = gamma^2 ((E-e)^2 + (eE-1)^2)/2",
+        statement="as balle-2019-bennett with gamma = 2/(E+1), b = gamma (E-e),"
+        " c = gamma^2 ((E-e)^2 + (eE-1)^2)/2",
         validity=_GENERIC,
         status=Status.PROVEN,
         direction=Direction.UPPER,
@@ -360,7 +364,8 @@ def _log_gammas(count: int) -> Array:
     Theorem(
         id="girgis-2021-full",
         citation="Girgis, Data, Diggavi, Suresh, Kairouz 2021 (CCS), Theorem 1",
-        statement="1/(L-1) ln(1 + C(L,2)(E-1)^2/(m E) + sum_{i>=3} C(L,i) i Gamma(i/2) ((E^2-1)^2/(2E^2 m))^(i/2) + exp(eps0 L - (n-1)/(8E))), m = floor((n-1)/(2E)) + 1",
+        statement="1/(L-1) ln(1 + C(L,2)(E-1)^2/(m E) + sum_{i>=3} C(L,i) i Gamma(i/2)"
+        " ((E^2-1)^2/(2E^2 m))^(i/2) + exp(eps0 L - (n-1)/(8E))), m = floor((n-1)/(2E)) + 1",
         validity="integer order L >= 2",
         status=Status.PROVEN,
         direction=Direction.UPPER,
@@ -395,7 +400,8 @@ def girgis_full(randomizer: LDP, n: int) -> Curve:
     Theorem(
         id="girgis-2021-simple",
         citation="Girgis et al. 2021 (CCS), Theorem 2; eq. (8) of Chen, Cao, Ge",
-        statement="1/(L-1) ln(exp(L^2 (E-1)^2/m) + exp(eps0 L - (n-1)/(8E))), m = floor((n-1)/(2E)) + 1",
+        statement="1/(L-1) ln(exp(L^2 (E-1)^2/m) + exp(eps0 L - (n-1)/(8E))), m = floor((n-1)/(2E))"
+        " + 1",
         validity="integer order L >= 2",
         status=Status.PROVEN,
         direction=Direction.UPPER,

@@ -1,4 +1,5 @@
-"""Which randomizers a theorem speaks of: each scope returns one as the theorem sees it, or refuses."""
+"""Which randomizers a theorem speaks of: each scope returns one as the theorem sees it,
+or refuses."""
 
 from __future__ import annotations
 

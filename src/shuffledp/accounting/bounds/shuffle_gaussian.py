@@ -42,7 +42,8 @@ _STEEPEST = 690.0
 _UNDERFLOW = 1e-320
 """What is rounded off below the normal range."""
 _QUADRATURE_ERROR = 5e-10
-"""Relative error granted to quadratures over the Laplace transform: measured below 1e-12, not proven."""
+"""Relative error granted to quadratures over the Laplace transform: measured below 1e-12,
+not proven."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ class GaussianPair:
         return self.rounds * _forward(self.ratio, top)[0]
 
     def renyi(self, order: float) -> Enclosure:
-        """The larger of both directions; what the pair leaks is claimed of the forward one alone."""
+        """The larger of both directions; what the pair leaks is claimed of the forward
+        one alone."""
         forward, reverse = self.forward(order), self.reverse(order)
         return Enclosure(forward.lower, max(forward.upper, reverse * (1.0 + _QUADRATURE_ERROR)))
 
@@ -190,8 +192,10 @@ def gaussian_pair(randomizer: Randomizer, n: int) -> GaussianPair:
 @bound(
     Theorem(
         id="shuffle-gaussian",
-        citation="Liew, Takahashi 2023, Theorem 1; subsampling, check-in, all orders and delta our own",
-        statement="E[R^L], R the mean of n likelihood ratios, is L! n^-L times a coefficient of one power"
+        citation="Liew, Takahashi 2023, Theorem 1; subsampling, check-in,"
+        " all orders and delta our own",
+        statement="E[R^L], R the mean of n likelihood ratios,"
+        " is L! n^-L times a coefficient of one power"
         " series; delta(eps) = E(R - e^eps)+",
         validity="the pair: all others share one value, the victim has it too or one at distance"
         " `sensitivity`; delta and epsilon for one round",
@@ -289,8 +293,10 @@ class PairRenyi(Curve):
 @bound(
     Theorem(
         id="shuffle-gaussian-rdp",
-        citation="Liew, Takahashi 2023, Theorem 1 with Lemmas 1 and 2; all orders and both directions our own",
-        statement="the pair's exact Rényi divergences, added over rounds and converted to (epsilon, delta)",
+        citation="Liew, Takahashi 2023, Theorem 1 with Lemmas 1 and 2;"
+        " all orders and both directions our own",
+        statement="the pair's exact Rényi divergences, added over rounds and converted to (epsilon,"
+        " delta)",
         validity="the pair of shuffle-gaussian; integer orders up to 8192",
         status=Status.FIXED_PAIR,
         direction=Direction.UPPER,

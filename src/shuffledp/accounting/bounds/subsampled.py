@@ -29,7 +29,8 @@ def _share(randomizer: Subsampled, n: int) -> tuple[Randomizer, int, float]:
 @bound(
     Theorem(
         id="subsampled",
-        citation="Balle, Barthe, Gaboardi 2018 (NeurIPS), Theorem 9, on the shuffled reports of the drawn",
+        citation="Balle, Barthe, Gaboardi 2018 (NeurIPS), Theorem 9,"
+        " on the shuffled reports of the drawn",
         statement="delta(ln(1 + q(e^eps - 1))) <= q delta_m(eps), q = m/n, delta_m that of m users",
         validity="m of n users drawn without replacement, in secret; replacement neighbours",
         status=Status.PROVEN,
@@ -62,8 +63,10 @@ def subsampled(randomizer: Subsampled, n: int) -> ProfileCurve:
     Theorem(
         id="subsampled-dataset",
         citation="exact computation",
-        statement="all others share one value: a drawn victim is one of m reports of law (1-q) r + q a",
-        validity="m of n users drawn without replacement; randomizers whose law is known, and the LDP class",
+        statement="all others share one value: a drawn victim is one of m reports of law (1-q)"
+        " r + q a",
+        validity="m of n users drawn without replacement; randomizers whose law is known,"
+        " and the LDP class",
         status=Status.FIXED_PAIR,
         direction=Direction.LOWER,
         proof="proofs/composition.md",

@@ -60,7 +60,8 @@ class Curve:
         return False
 
     def sketched(self, quantity: str, at: Sequence[float]) -> list[float]:
-        """Answers at many points for a picture: as sound, but a few percent of slack may save time."""
+        """Answers at many points for a picture: as sound,
+        but a few percent of slack may save time."""
         answer = getattr(self, quantity)
         return [float(answer(x)) for x in at]
 

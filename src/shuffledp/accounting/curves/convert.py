@@ -24,11 +24,12 @@ def tradeoff_from_profile(
 ) -> Enclosure:
     """Enclose T(P, Q)(alpha) from second = H(Q||P) and first = H(P||Q), functions of eps.
 
-    T(P, Q)(alpha) is the maximum over all t > 0 of g(t) = 1 - H_t(Q||P) - t alpha, which is concave,
-    and H_t(Q||P) = 1 - t + t H_{1/t}(P||Q) reaches t < 1. The lower end is attained at an evaluated
-    t; the upper end follows by extending chords. If both profiles vanish at a pure end the maximum
-    lies in exp(-end) <= t <= exp(end); otherwise steeper slopes count with 1 - ``certain`` - t alpha,
-    ``certain`` being what is left of H(Q||P) at every slope, and flatter ones with t.
+    T(P, Q)(alpha) is the maximum over all t > 0 of g(t) = 1 - H_t(Q||P) - t alpha, which is
+    concave, and H_t(Q||P) = 1 - t + t H_{1/t}(P||Q) reaches t < 1. The lower end is attained at an
+    evaluated t; the upper end follows by extending chords. If both profiles vanish at a pure end
+    the maximum lies in exp(-end) <= t <= exp(end); otherwise steeper slopes count with 1 -
+    ``certain`` - t alpha, ``certain`` being what is left of H(Q||P) at every slope, and flatter
+    ones with t.
     """
     if alpha >= 1.0:
         return Enclosure(0.0, 0.0)
@@ -59,7 +60,8 @@ def tradeoff_from_profile(
 
 
 def _around(f: Callable[[float], float], step: float, top: float) -> tuple[float, float]:
-    """Where f, rising then falling, is largest lies between these: steps from 0, each twice as long."""
+    """Where f, rising then falling, is largest lies between these: steps from 0,
+    each twice as long."""
     step = min(max(step, 1e-12 * top), top)
     if top <= 0.0:
         return 0.0, 0.0

@@ -13,7 +13,8 @@ from shuffledp.numerics.search import Start, bisect, grown
 _LOG = 1e-14
 """Granted to the sum of logarithms of a tail."""
 _QUANTILE = 1e-11
-"""Granted to the normal quantile of the standard library (docs/proofs/numerics.md, "Rounding by name")."""
+"""Granted to the normal quantile of the standard library (docs/proofs/numerics.md,
+"Rounding by name")."""
 _LEAST_NORMAL, _LOG_NORMAL = 1e-290, -660.0
 """Where doubles, and their logarithms, still have all their digits."""
 

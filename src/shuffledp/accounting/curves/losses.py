@@ -1,7 +1,7 @@
 """Privacy losses of one round, from what is known of its profile at a grid of slopes.
 
-t = exp(epsilon). A profile is convex in t, so the lower hull of upper values lies above it, and chords
-extended beyond their ends lie below (docs/proofs/composition.md). Either way the result is a
+t = exp(epsilon). A profile is convex in t, so the lower hull of upper values lies above it, and
+chords extended beyond their ends lie below (docs/proofs/composition.md). Either way the result is a
 piecewise-linear profile, that is, finitely many losses: more private rounds compose to less loss.
 """
 
@@ -133,7 +133,8 @@ class Samples:
         return _made(losses, masses[1:] * factor, 0.0)
 
     def _at_smaller_slope(self, x: Array, low: Array, high: Array) -> tuple[Array, Array]:
-        """Moved to slopes smaller by a rounding: the chord before bounds what the upper end gains."""
+        """Moved to slopes smaller by a rounding:
+        the chord before bounds what the upper end gains."""
         steep = np.zeros_like(high)
         steep[1:] = high[:-1] / np.maximum(np.diff(x), 1e-300)
         return low, np.minimum(high + 4.0 * _OUTWARD * x * steep, 1.0)
@@ -164,8 +165,8 @@ def _under(x: Array, low: Array, high: Array, apart: int | None) -> tuple[Array,
 
     Between two points the chord of the two before, extended, and that of the two after both lie
     below; they cross at one more knot. Before the first point 1 - t stands for the chord, after the
-    last one 0, its lower end. No chord is extended beyond the point ``apart``: slopes lie between -1
-    and 0 anyway.
+    last one 0, its lower end. No chord is extended beyond the point ``apart``: slopes lie between
+    -1 and 0 anyway.
     """
     rise = np.full_like(x, -1.0)
     rise[1:] = (low[1:] - high[:-1]) / np.diff(x)  # slope for t >= x_i
@@ -246,7 +247,8 @@ def on_lattice(
 def _shortfall(
     gaps: Array, y: Array, masses: Array, revealing: float, blur: float = 1.0
 ) -> tuple[float, float]:
-    """What to multiply masses by, for their profile to reach ``y`` at the knots, and what reveals then.
+    """What to multiply masses by, for their profile to reach ``y`` at the knots, and what reveals
+    then.
 
     The gaps between knots may be off by 32 ``blur`` roundings. Where second masses underflow, what
     they stood for counts as revealing.

@@ -28,13 +28,14 @@ _CLOSE = 1e-2
 
 @dataclass(frozen=True)
 class ProfileCurve(Curve):
-    """``forward`` encloses H(P||Q), ``reverse`` H(Q||P) where it differs; both vanish from ``end`` on.
+    """``forward`` encloses H(P||Q), ``reverse`` H(Q||P) where it differs; both vanish from ``end``
+    on.
 
     ``direction`` says which end of the enclosures to answer with: UPPER for a bound on every pair
     of data sets, LOWER for one concrete pair. ``exact_renyi`` is the pair's own divergence, the
-    larger of both directions, where it is known better than through the profile. ``many`` encloses a
-    symmetric profile at many epsilons, coarsely and cheaply. Where delta never vanishes searches stop
-    at ``limit``, and say so.
+    larger of both directions, where it is known better than through the profile. ``many`` encloses
+    a symmetric profile at many epsilons, coarsely and cheaply. Where delta never vanishes searches
+    stop at ``limit``, and say so.
     """
 
     forward: Profile
@@ -109,7 +110,8 @@ class ProfileCurve(Curve):
     ) -> Enclosure:
         """Enclosure of the pair's own epsilon(delta).
 
-        Only the lower end is sought for LOWER curves and, if ``one_sided``, only the upper one for others.
+        Only the lower end is sought for LOWER curves and, if ``one_sided``, only the upper one for
+        others.
         """
         endless, lower = not self.end.reached, self.direction is Direction.LOWER
         end = self.searched.epsilon

@@ -36,8 +36,8 @@ def asked(question: dict[str, float]) -> tuple[str, float]:
 class Protocol(ABC):
     """Users whose reports are mixed; neighbouring data sets differ in what one of them holds.
 
-    Each question returns an :class:`Interval`: guaranteed for every data set at one end, leaked by a
-    concrete data set at the other.
+    Each question returns an :class:`Interval`: guaranteed for every data set at one end, leaked by
+    a concrete data set at the other.
     """
 
     def epsilon(self, delta: float) -> Interval:
@@ -93,7 +93,8 @@ class BoundedProtocol(Protocol):
         return self.tightest(self.candidates()[0])
 
     def ask(self, **question: float) -> Interval:
-        """One of delta=, epsilon=, order=, alpha=; the best proven bound and the best lower bound."""
+        """One of delta=, epsilon=, order=, alpha=;
+        the best proven bound and the best lower bound."""
         given, value = asked(question)
         quantity = QUESTIONS[given]
         with answering(self, {given: value}):
@@ -111,7 +112,8 @@ class BoundedProtocol(Protocol):
             return self._finite(self.proven().best(QUESTIONS[given], value))
 
     def band(self, **question: Sequence[float]) -> tuple[list[float], list[float]]:
-        """Both ends of ``ask`` at many points, for pictures: sound, but up to a few percent wider."""
+        """Both ends of ``ask`` at many points, for pictures: sound,
+        but up to a few percent wider."""
         if len(question) != 1:
             asked(dict.fromkeys(question, 0.0))
         given, values = next(iter(question.items()))

@@ -1,4 +1,5 @@
-"""Budgets as users hand them over: an array, a histogram {eps: count}, or a column of a CSV file."""
+"""Budgets as users hand them over: an array, a histogram {eps: count},
+or a column of a CSV file."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ PROVEN, REFUTED, OPEN = "PROVEN", "REFUTED", "OPEN"
 class Verdict:
     """What is known of a claim of (epsilon, delta)-differential privacy.
 
-    ``delta`` is the interval at the claimed epsilon, ``epsilon`` the one at the claimed delta. A claim is
-    proven where the guaranteed end stays within it, refuted where a data set leaks more.
+    ``delta`` is the interval at the claimed epsilon, ``epsilon`` the one at the claimed delta. A
+    claim is proven where the guaranteed end stays within it, refuted where a data set leaks more.
     """
 
     claimed_epsilon: float

@@ -88,8 +88,8 @@ def calibrate_sigma(
 
     ``status`` PROVEN asks for every data set; FIXED_PAIR for the pair of shuffle-gaussian only, by
     its Rényi curve. ``rate`` is the check-in probability, ``drawn`` the number of users drawn; the
-    default sensitivity is the diameter of the unit clipping ball. Guarantees over several rounds, of
-    drawn users or numbers take long: there the search ends within 0.5 % of the target epsilon.
+    default sensitivity is the diameter of the unit clipping ball. Guarantees over several rounds,
+    of drawn users or numbers take long: there the search ends within 0.5 % of the target epsilon.
     """
     epsilon = checks.positive("epsilon", epsilon)
     delta = checks.probability("delta", delta)
@@ -131,10 +131,11 @@ def _bounds(protocol: Shuffled, status: Status) -> list[Bound[Curve]]:
 
 
 def _smallest(loss: Callable[[float], float], target: float, tolerance: float) -> float:
-    """Least sigma / sensitivity with loss <= target, or one whose loss is within ``tolerance`` of it.
+    """Least sigma / sensitivity with loss <= target, or one whose loss is within ``tolerance`` of
+    it.
 
-    More noise never hurts, and ln loss is about linear in ln sigma: what the line between the ends of
-    the bracket says is tried, kept well inside.
+    More noise never hurts, and ln loss is about linear in ln sigma: what the line between the ends
+    of the bracket says is tried, kept well inside.
     """
 
     def miss(x: float) -> float:

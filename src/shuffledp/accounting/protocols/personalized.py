@@ -59,8 +59,10 @@ VISIBLE = (
     " equal budget hide each other."
 )
 MANY = (
-    f" More than {_MOST_VISIBLE:,} distinct visible budgets are taken together in ranges, and everybody in a"
-    " range is counted as hidden only by as many users as its rarest budget has: report coarser budgets."
+    f" More than {_MOST_VISIBLE:,} distinct visible budgets are taken together in ranges,"
+    " and everybody in a"
+    " range is counted as hidden only by as many users as its rarest budget has:"
+    " report coarser budgets."
 )
 HIDDEN = (
     "Assumed: nothing but the report itself leaves the device. If the budget (or anything derived"
@@ -218,7 +220,10 @@ class Personalized(Protocol):
             return self._class(*self._class_cuts()[-1], _Wanted(QUESTIONS[given], value))
 
     def __str__(self) -> str:
-        text = f"{self.n:,} user{'s' * (self.n > 1)}, {self.family.name}, budgets from {self.budgets[0]:g} to"
+        text = (
+            f"{self.n:,} user{'s' * (self.n > 1)}, {self.family.name},"
+            f" budgets from {self.budgets[0]:g} to"
+        )
         text += f" {self.budgets[-1]:g}, shuffled"
         return text + (", budgets visible" if self.budgets_visible else ", budgets hidden")
 
@@ -227,7 +232,8 @@ class Personalized(Protocol):
         budgets = dict(zip(values[:_SHOWN].tolist(), counts[:_SHOWN].tolist(), strict=True))
         more = f" and {values.size - _SHOWN:,} more" if values.size > _SHOWN else ""
         return (
-            f"Personalized({self.family!r}, {budgets}{more}, budgets_visible={self.budgets_visible},"
+            f"Personalized({self.family!r}, {budgets}{more},"
+            f" budgets_visible={self.budgets_visible},"
             f" deltas={self._deltas!r}, gone={self.gone})"
         )
 
@@ -472,7 +478,8 @@ def _deltas(deltas: object, n: int) -> Array | None:
 
 
 def _cuts(strengths: Array, most: int, also: ArrayLike = ()) -> list[tuple[int, int]]:
-    """Runs of neighbouring strengths, equally wide in the logarithm, none empty; cut ``also`` here."""
+    """Runs of neighbouring strengths, equally wide in the logarithm, none empty;
+    cut ``also`` here."""
     edges = np.geomspace(float(strengths[0]), up(float(strengths[-1]), FORMULA), most + 1)
     starts = np.unique(np.concatenate([np.searchsorted(strengths, edges[:-1]), also])).astype(int)
     ends = np.append(starts[1:] - 1, strengths.size - 1)

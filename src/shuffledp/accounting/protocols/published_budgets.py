@@ -101,7 +101,8 @@ def published_hps(
 ) -> Value:
     """HPS as published for any finite randomizers, one per class of users; not a guarantee.
 
-    ``deltas`` are the local deltas of the classes; the victim is of the class whose budget is largest.
+    ``deltas`` are the local deltas of the classes; the victim is of the class whose budget is
+    largest.
     """
     delta, epsilon = _question(delta, epsilon)
     matrices = [channel.matrix for channel in channels]

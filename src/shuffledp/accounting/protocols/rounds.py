@@ -49,10 +49,13 @@ class CentralMinibatches:
 
 Entry = Shuffled | Stated | CentralMinibatches
 _REFUSED = (
-    "no central noise on shuffled minibatches: they are not Poisson samples (every record is used exactly"
-    " once per epoch, and the loss can be far larger than Poisson accounting says), and not shuffled"
+    "no central noise on shuffled minibatches: they are not Poisson samples (every record is used"
+    " exactly"
+    " once per epoch, and the loss can be far larger than Poisson accounting says),"
+    " and not shuffled"
     " local reports (nothing is randomized before the shuffle, so nothing is amplified). Sample by"
-    " Poisson and account with dp-accounting's PoissonSampledDpEvent, or use an accountant for random"
+    " Poisson and account with dp-accounting's PoissonSampledDpEvent,"
+    " or use an accountant for random"
     " allocation (PyPI: PLD_accounting), or randomize on the devices (Shuffled)"
 )
 

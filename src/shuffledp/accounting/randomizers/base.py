@@ -34,7 +34,8 @@ class Randomizer(ABC):
 
     pair_argument: ClassVar[str] = ""
     layer: ClassVar[int] = 0
-    """0 for one user's report, 1 for a draw of users, 2 for many rounds: each wraps lower ones only."""
+    """0 for one user's report, 1 for a draw of users, 2 for many rounds:
+    each wraps lower ones only."""
     resolution: float = 0.0
     """Relative width of delta below which it takes too long to compute."""
     eps0: float

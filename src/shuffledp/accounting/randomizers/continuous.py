@@ -146,7 +146,8 @@ class TruncatedLaplace(Laplace):
 
 @dataclass(frozen=True)
 class DiscreteLaplace(AdditiveNoise):
-    """A value in {0, 1, ..., levels} plus two-sided geometric noise of ratio exp(-eps0 / levels)."""
+    """A value in {0, 1, ..., levels} plus two-sided geometric noise of ratio exp(-eps0
+    / levels)."""
 
     levels: int
     eps0: float = field(kw_only=True)
@@ -200,9 +201,9 @@ class DiscreteLaplace(AdditiveNoise):
 class Gaussian(AdditiveNoise):
     """A value plus normal noise of deviation ``sigma``; values differ by at most ``sensitivity``.
 
-    For vectors clipped to a ball the sensitivity is its diameter: 2, the default, for the unit ball.
-    If values are numbers in an interval of that length, say ``scalar``: then the worst pair of
-    values is known, and a much better guarantee is proven. There is no pure local budget.
+    For vectors clipped to a ball the sensitivity is its diameter: 2, the default, for the unit
+    ball. If values are numbers in an interval of that length, say ``scalar``: then the worst pair
+    of values is known, and a much better guarantee is proven. There is no pure local budget.
     """
 
     sigma: float

@@ -22,7 +22,8 @@ _PRECISION = 1e-12
 
 @dataclass(frozen=True)
 class DiscreteGaussian(AdditiveNoise):
-    """A value in {0, 1, ..., levels} plus whole k with probability proportional to exp(-k^2 / (2 variance)).
+    """A value in {0, 1, ..., levels} plus whole k with probability proportional to exp(-k^2 / (2
+    variance)).
 
     There is no pure local budget.
     """

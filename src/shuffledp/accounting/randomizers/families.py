@@ -71,7 +71,8 @@ class Family(ABC):
 
     @abstractmethod
     def reports(self, strengths: Array, place: int) -> Array:
-        """Masses of a common set of outcomes for the value at a place: 0, 1 the victim's two, 2 another."""
+        """Masses of a common set of outcomes for the value at a place: 0, 1 the victim's two,
+        2 another."""
 
     places: ClassVar[tuple[str, ...]] = ("all at x", "all at x'", "all at a third value")
 

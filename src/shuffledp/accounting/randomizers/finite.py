@@ -222,8 +222,8 @@ class LocalHashing(_OneOfK):
 class HadamardResponse(_OneOfK):
     """Hadamard response: half of the codewords are E times likelier, two halves cross evenly.
 
-    ``k`` is the number of values. Our devices give three values codewords of which none is the sum of
-    two others; data sets know that, guarantees do not rely on it.
+    ``k`` is the number of values. Our devices give three values codewords of which none is the sum
+    of two others; data sets know that, guarantees do not rely on it.
     """
 
     k: int = 3
@@ -285,7 +285,8 @@ class SubsetSelection(_OneOfK):
 
 @dataclass(frozen=True)
 class Piecewise(Symmetric):
-    """Piecewise mechanism of Wang et al. 2019 on [-1, 1]: a window E times likelier than the rest."""
+    """Piecewise mechanism of Wang et al. 2019 on [-1, 1]:
+    a window E times likelier than the rest."""
 
     pair_argument = (
         "less overlap of the two windows is a mean-preserving spread; windows of values far apart"
@@ -368,7 +369,8 @@ class DiscretePiecewise(Symmetric):
 
 @dataclass(frozen=True)
 class UnaryEncoding(Randomizer):
-    """One bit per value: the true one stays 1 with probability ``keep``, others become 1 with ``flip``.
+    """One bit per value: the true one stays 1 with probability ``keep``, others become 1 with
+    ``flip``.
 
     RAPPOR's basic one-time form and optimised unary encoding are the two common settings.
     """
@@ -393,7 +395,8 @@ class UnaryEncoding(Randomizer):
 
     @property
     def _gain(self) -> float:
-        """keep - flip to full precision; where ``lose`` says more than ``keep``, 1 - lose counts."""
+        """keep - flip to full precision; where ``lose`` says more than ``keep``,
+        1 - lose counts."""
         assert self.lose is not None
         if self.lose == 1.0 - self.keep:
             return self.keep - self.flip

@@ -30,7 +30,8 @@ class LDP(Randomizer):
     eps0: float
     delta0: float = 0.0
     sequential: bool = False
-    """The data are shuffled, then visited in order: each randomizer may depend on earlier reports."""
+    """The data are shuffled, then visited in order:
+    each randomizer may depend on earlier reports."""
     pair_argument: ClassVar[str] = (
         "the largest law of all eps0-LDP randomizers (docs/proofs/stronger_clones.md)"
     )

@@ -29,10 +29,11 @@ class Outcomes:
     ``low`` and ``high`` hold, for each cell, bounds of (first / base, second / base) inside it;
     None means each cell is a single outcome, or many of equal ratios; an infinite bound takes the
     cell out of the blanket, its first mass being added instead. ``unseen`` are the masses of
-    (first, second, base) where the base vanishes or nearly so. What a blanket lacks, ``rest``, tells nothing (V = 0);
-    ``silent`` is the mass of the symbol alike under all three laws (V = 1 - e). ``precision``
-    bounds the relative error of every mass, ``rest`` and ``silent`` included: no mass is found by
-    subtracting the others from 1, and base, rest and silent together must make a law.
+    (first, second, base) where the base vanishes or nearly so. What a blanket lacks, ``rest``,
+    tells nothing (V = 0); ``silent`` is the mass of the symbol alike under all three laws (V = 1 -
+    e). ``precision`` bounds the relative error of every mass, ``rest`` and ``silent`` included: no
+    mass is found by subtracting the others from 1, and base, rest and silent together must make a
+    law.
     """
 
     first: Array

@@ -116,6 +116,7 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
         variances=1.0 / weights.sum(axis=0),
         reports=sum(each.reports for each in estimates),
         guarantee=None,
-        note=f"{len(estimates)} classes as samples of one population, weighted by the inverse of their"
+        note=f"{len(estimates)} classes as samples of one population,"
+        " weighted by the inverse of their"
         " variance; errors include the sampling",
     )

@@ -203,7 +203,8 @@ class _GaussianVector(Decoder):
 
 @dataclass
 class Counted:
-    """Exact sums of reports. Rounded ones would tell, in their last digits, the order of the reports."""
+    """Exact sums of reports. Rounded ones would tell, in their last digits,
+    the order of the reports."""
 
     number: int = 0
     total: int = 0
@@ -308,10 +309,10 @@ class Means:
         """Mean share of the range over the users at hand, and the variance of its error.
 
         That is the noise of the devices, estimated from the reports where it depends on the values,
-        and, where not everyone is asked, the chance of who is. Which step of the grid a value is put
-        on is chance, too, and leaves no trace: it counts as the most it can be. That is next to nothing
-        on a fine grid. Of one bit it is all the spread of the values, and intervals are too wide
-        by that: 95 % ones cover 99.8 % at eps0 = 2 if half of the users are at either end.
+        and, where not everyone is asked, the chance of who is. Which step of the grid a value is
+        put on is chance, too, and leaves no trace: it counts as the most it can be. That is next to
+        nothing on a fine grid. Of one bit it is all the spread of the values, and intervals are too
+        wide by that: 95 % ones cover 99.8 % at eps0 = 2 if half of the users are at either end.
         """
         sums = self.sums
         if np.any(sums[0] < 2):

@@ -98,8 +98,8 @@ class FrequentWords:
     def estimate(self, most: int = 32) -> Estimate:
         """At most this many words, the most frequent first, with their frequencies.
 
-        At each length the ``most`` prefixes with the largest estimates go on, if they are more
-        than two standard deviations above nothing. The frequency of a word named in advance would be
+        At each length the ``most`` prefixes with the largest estimates go on, if they are more than
+        two standard deviations above nothing. The frequency of a word named in advance would be
         estimated without bias; those found are chosen by their estimates, which are therefore, if
         anything, too large.
         """

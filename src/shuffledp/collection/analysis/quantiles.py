@@ -29,9 +29,9 @@ class Quantiles(Estimate):
         """Confidence limits of this level, each for itself: edges of cells.
 
         A cell is left out if it lies surely too far left (less than the share is below its right
-        edge) or too far right (more than the share is below its left edge), each with half the error:
-        the cell of the true quantile is judged at its own two edges, so no band has to hold everywhere.
-        Where users lie inside a cell is not known.
+        edge) or too far right (more than the share is below its left edge), each with half the
+        error: the cell of the true quantile is judged at its own two edges, so no band has to hold
+        everywhere. Where users lie inside a cell is not known.
         """
         reach = quantile(level) * self.deviations
         limits = []
@@ -56,8 +56,8 @@ def quantiles(
     """Positions in [0, 1] below which these shares of the users lie, and confidence limits.
 
     The k values are equal cells of the range, in order. The distribution function is estimated
-    without bias at each edge, then made to rise by least squares; a quantile is where it reaches the
-    share, linear inside a cell.
+    without bias at each edge, then made to rise by least squares; a quantile is where it reaches
+    the share, linear inside a cell.
     """
     k = tally.k
     shares = [checks.probability("shares", share) for share in shares]

@@ -196,7 +196,8 @@ def _walsh(values: Counts) -> Counts:
 
 @count_support.register
 def _(device: HashingDevice, reports: Reports) -> Counts:
-    """Walk through the values in Gray code: each hash is the last one plus or minus a coefficient."""
+    """Walk through the values in Gray code:
+    each hash is the last one plus or minus a coefficient."""
     g = device.g
     dtype: Any = next(t for t in (np.uint8, np.uint16, np.uint32) if 2 * g <= np.iinfo(t).max)
     out = np.zeros(device.k, np.int64)

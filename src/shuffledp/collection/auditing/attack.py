@@ -1,9 +1,9 @@
 """Telling two data sets apart from what is released, over and over.
 
-The victim holds one of two values, all others a third. With the laws a, b of the victim's report and
-r of another's, the likelihood ratio of the shuffled reports z is the sum of a(z)/r(z) over that of
-b(z)/r(z): no test does better. If the order tells something, so may the report in one place: that
-of the victim, wherever a fault puts it.
+The victim holds one of two values, all others a third. With the laws a, b of the victim's report
+and r of another's, the likelihood ratio of the shuffled reports z is the sum of a(z)/r(z) over that
+of b(z)/r(z): no test does better. If the order tells something, so may the report in one place:
+that of the victim, wherever a fault puts it.
 """
 
 from __future__ import annotations

@@ -135,7 +135,8 @@ def audit(
     release: Release | None = None,
     advance: Callable[[int], None] = lambda _trials: None,
 ) -> Audit:
-    """Attack what runs collections (``path``, default: this process) and compare with the guarantee.
+    """Attack what runs collections (``path``, default: this process) and compare with the
+    guarantee.
 
     Each world gets this many trials; one in ten serves to choose thresholds only. ``release`` puts
     something else in the place of devices and shuffler, to see what an audit would say of it.
@@ -230,7 +231,8 @@ def _best(
 
 
 def _guess(scores: Scores, threshold: float) -> tuple[float, float]:
-    """About the limits, quickly, and wide: what the few trials held out do not know is not chosen."""
+    """About the limits, quickly, and wide:
+    what the few trials held out do not know is not chosen."""
     rates = []
     for side, sign in ((scores.first, -3.0), (scores.second, 3.0)):
         rate = (np.count_nonzero(side > threshold) + 1.0) / (side.size + 2.0)

@@ -29,7 +29,8 @@ from shuffledp.collection.devices.stream import Stream
 
 
 class Response:
-    """k-ary randomized response: with probability beta a uniform value takes the true one's place."""
+    """k-ary randomized response: with probability beta a uniform value takes the true
+    one's place."""
 
     def __init__(self, k: int, eps0: float) -> None:
         self.k = k
@@ -109,7 +110,8 @@ class UnaryDevice(Bitset):
 
 @runs(SubsetSelection)
 class SubsetDevice(Bitset):
-    """A subset of d values, drawn by Floyd's method among those that hold, or miss, the true one."""
+    """A subset of d values, drawn by Floyd's method among those that hold, or miss,
+    the true one."""
 
     def __init__(self, asked: SubsetSelection) -> None:
         assert asked.d is not None
@@ -179,7 +181,8 @@ def hadamard_rows(k: int) -> NDArray[np.int64]:
 
 @runs(HadamardResponse)
 class HadamardDevice(Categorical):
-    """The number of a codeword: its bits agree with the value's row an even number of times, or not."""
+    """The number of a codeword: its bits agree with the value's row an even number of times,
+    or not."""
 
     columns = 1
 

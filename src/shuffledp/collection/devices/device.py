@@ -51,7 +51,8 @@ class Device(ABC):
         """Reports of a block of inputs."""
 
     def encode(self, values: ArrayLike, stream: Stream) -> Reports:
-        """One report per value (fewer where users stay silent), an integer array of 2 dimensions."""
+        """One report per value (fewer where users stay silent),
+        an integer array of 2 dimensions."""
         inputs = self._inputs(values)
         step = max(1, _BLOCK // self.width)
         out = np.empty((len(inputs), self.columns), self.dtype)

@@ -1,9 +1,9 @@
 """Laplace and normal noise on a grid of 2^-40 of its scale, exactly.
 
-For sums and vectors, where a coarse grid would move neighbouring values apart. The bits of a geometric
-variable are independent, so it is drawn bit by bit; normal noise is what is kept of Laplace noise,
-after Canonne, Kamath, Steinke 2020. Probabilities are compared with random digits, as many as it
-takes.
+For sums and vectors, where a coarse grid would move neighbouring values apart. The bits of a
+geometric variable are independent, so it is drawn bit by bit; normal noise is what is kept of
+Laplace noise, after Canonne, Kamath, Steinke 2020. Probabilities are compared with random digits,
+as many as it takes.
 """
 
 from __future__ import annotations

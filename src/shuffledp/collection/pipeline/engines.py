@@ -1,8 +1,8 @@
 """Where the work is done: one small interface, the same devices behind it.
 
-An engine maps every part of a table to reports, then either adds up what was counted (counts have no
-order) or shuffles the reports by random keys. Keys of the cryptographic stream are drawn where the
-reports are made, and never travel.
+An engine maps every part of a table to reports, then either adds up what was counted (counts have
+no order) or shuffles the reports by random keys. Keys of the cryptographic stream are drawn where
+the reports are made, and never travel.
 """
 
 from __future__ import annotations

@@ -234,7 +234,8 @@ class Job:
 
     @property
     def label(self) -> str:
-        """What the answer cost, and what it does not speak of: the same words wherever it is shown."""
+        """What the answer cost, and what it does not speak of:
+        the same words wherever it is shown."""
         device = f"{self.device.randomizer}"
         dropped = [DROPPED] * (self.bad_rows == "drop")
         if not self.shuffled:

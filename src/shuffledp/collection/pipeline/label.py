@@ -1,4 +1,5 @@
-"""What is said of a release: here it is decided whether anything is proven of it, and in which words."""
+"""What is said of a release: here it is decided whether anything is proven of it,
+and in which words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Frequencies from users with budgets of their own: k-ary randomized response, each at its own budget."""
+"""Frequencies from users with budgets of their own: k-ary randomized response,
+each at its own budget."""
 
 from __future__ import annotations
 

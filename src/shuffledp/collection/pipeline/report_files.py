@@ -64,7 +64,8 @@ def write_reports(job: Job, blocks: Iterable[Reports], out: str | Path) -> int:
 def read_reports(
     path: str | Path, advance: Advance = lambda _rows: None
 ) -> tuple[Job, Iterator[Reports]]:
-    """The job a file of reports belongs to, and its reports; an error at their end if they were changed."""
+    """The job a file of reports belongs to, and its reports;
+    an error at their end if they were changed."""
     job, stated = _stated(header(path), path)
     names = _names(job)
     if sorted(column_names(path)) != sorted(names):

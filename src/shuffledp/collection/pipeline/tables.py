@@ -67,7 +67,8 @@ def _reason(error: Exception) -> str:
 def read(
     path: str | Path, columns: Sequence[str], *, rows: int = ROWS, size: int = BYTES
 ) -> Iterator[Any]:
-    """Record batches of these columns, in order: of at most so many rows, and about so many bytes."""
+    """Record batches of these columns, in order: of at most so many rows,
+    and about so many bytes."""
     waiting: list[Any] = []
     for batch in _batches(path, columns, min(rows, _STEP)):
         for start in range(0, batch.num_rows, rows):
@@ -125,13 +126,15 @@ def _batches(path: str | Path, columns: Sequence[str], rows: int) -> Iterator[An
         if found != lines:
             raise ParameterError(
                 "data",
-                "a table with a row in each line (a quote that is not closed takes the lines after it)",
+                "a table with a row in each line (a quote that is not closed takes the lines after"
+                " it)",
                 f"{path}: {found:,} rows in {lines:,} lines",
             )
 
 
 def _lines(path: str | Path) -> int:
-    """How many lines a file has; they end as those of Windows, of Unix, or of an old Macintosh do."""
+    """How many lines a file has; they end as those of Windows, of Unix,
+    or of an old Macintosh do."""
     found, last = 0, b""
     with Path(path).open("rb") as file:
         while block := file.read(_BUFFER):

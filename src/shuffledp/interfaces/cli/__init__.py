@@ -103,7 +103,8 @@ class _Group(click.Group):
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
             click.echo(
-                f"Error: shuffledp has a fault ({where}); nothing was answered. Please report it, with"
+                f"Error: shuffledp has a fault ({where}); nothing was answered. Please report it,"
+                " with"
                 f" the command and what {_TRACEBACK}=1 shows.",
                 err=True,
             )

@@ -93,7 +93,8 @@ def _print(found: Audit) -> None:
     elif not any(value for _, value in attacks):
         verdict += ": nothing was seen, which more trials may change"
     print_rows(
-        f"epsilon at delta {in_full(found.delta)}: {found.n:,} users, {found.randomizer} ({found.path})",
+        f"epsilon at delta {in_full(found.delta)}: {found.n:,} users,"
+        f" {found.randomizer} ({found.path})",
         ["bound", "", "epsilon", "% of the claim"],
         rows,
         [
@@ -118,7 +119,8 @@ def _print(found: Audit) -> None:
             for t in found.orders
         ],
         [
-            "of all places and parts, the one least like chance is shown; p accounts for all of them",
+            "of all places and parts, the one least like chance is shown;"
+            " p accounts for all of them",
             f"uniform orders are found fault with once in {1 / FALSE_ALARM:,.0f} audits; what stays"
             " below 'would be told' may go unseen",
             *([SIMULATED] if found.simulated else []),

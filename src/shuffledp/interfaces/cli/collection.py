@@ -117,8 +117,8 @@ ledger_options = added(
 def booking(
     ledger: str | None, cohort: str | None, *, simulated: bool
 ) -> Callable[[Spendable, str, str, frozenset[str]], None]:
-    """Records what a release with this label costs, before it is made: what of it is not covered, and
-    which reports it has."""
+    """Records what a release with this label costs, before it is made: what of it is not covered,
+    and which reports it has."""
 
     def book(what: Spendable, label: str, uncovered: str, reports: frozenset[str]) -> None:
         if ledger is None or cohort is None:  # both or neither, see below
@@ -302,8 +302,10 @@ def listed(data: str, given: str | None, from_data: bool, other: str) -> tuple[s
     if given is None:
         raise ParameterError(
             "categories",
-            "given, public values that do not come from the data. Frequent values are found privately"
-            " by --task heavy-hitters; --categories-from-data publishes all that are there, which no"
+            "given, public values that do not come from the data."
+            " Frequent values are found privately"
+            " by --task heavy-hitters; --categories-from-data publishes all that are there,"
+            " which no"
             " guarantee covers",
             None,
         )

@@ -49,7 +49,8 @@ def ledger() -> None:
     type=click.Choice(["sum", "renyi", "planned"]),
     default="sum",
     show_default=True,
-    help="How spends are charged, for good. sum: epsilons and deltas add up; renyi: divergences of one"
+    help="How spends are charged, for good. sum: epsilons and deltas add up; renyi:"
+    " divergences of one"
     " order do (many small spends); both hold however spends are chosen. planned: --rounds of the"
     " protocol described, or all that fit, or a --plan, composed tightly now.",
 )
@@ -275,8 +276,9 @@ def verify(
 ) -> None:
     """Look at every row of COHORTS (default: all) and recompute their chains of digests.
 
-    Ends with 1 if something was altered, with 4 if that cannot be told. A chain shows what was altered without care: whoever can
-    rewrite the whole store can recompute it, but not the digests you kept elsewhere (--digest).
+    Ends with 1 if something was altered, with 4 if that cannot be told. A chain shows what was
+    altered without care: whoever can rewrite the whole store can recompute it, but not the digests
+    you kept elsewhere (--digest).
     """
     book = Ledger.open(store, timeout)
     found = book.verify(*cohorts)

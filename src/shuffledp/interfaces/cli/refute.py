@@ -44,12 +44,14 @@ def refute(
 def _print(found: Refutal, epsilon: float) -> None:
     if found.refuted:
         click.echo(
-            f"REFUTED: delta({in_full(epsilon)}) >= {outward(found.delta, up=False)}, {found.factor:.3g} times the claim"
+            f"REFUTED: delta({in_full(epsilon)}) >= {outward(found.delta, up=False)},"
+            f" {found.factor:.3g} times the claim"
         )
         click.echo(f"data set: {found.dataset}")
     else:
         click.echo(
-            f"not refuted: the worst data set found leaks delta({in_full(epsilon)}) = {outward(found.delta, up=False)}"
+            f"not refuted: the worst data set found leaks delta({in_full(epsilon)})"
+            f" = {outward(found.delta, up=False)}"
         )
         click.echo(f"data set: {found.dataset}")
     click.echo(f"searched: {found.searched}")

@@ -17,7 +17,8 @@ from shuffledp.interfaces.cli.options import json_option, print_json
 @click.option(
     "--value",
     required=True,
-    help="What this person holds; several numbers are separated by commas. -: read it from stdin, where no list of processes shows it.",
+    help="What this person holds; several numbers are separated by commas. -: read it from stdin,"
+    " where no list of processes shows it.",
 )
 @click.option("--attempts", type=click.IntRange(1, 100), default=8, show_default=True)
 @json_option

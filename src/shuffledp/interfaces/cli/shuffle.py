@@ -41,8 +41,8 @@ def shuffle(
 ) -> None:
     """Put REPORTS in an order that tells nothing; too few are refused.
 
-    Several parts of one collection are shuffled together; each user must be in one of them only, and
-    reports may be released once only.
+    Several parts of one collection are shuffled together; each user must be in one of them only,
+    and reports may be released once only.
     """
     from shuffledp.collection.pipeline import shuffle as mix
 

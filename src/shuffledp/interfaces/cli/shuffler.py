@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _CONFIG = "shuffler.toml"
 _SAMPLE = """\
-# A shuffler. Paths are relative to this file; SHUFFLEDP_SHUFFLER_STORE and so on in the environment win.
+# A shuffler. Paths are relative to this file;
+# SHUFFLEDP_SHUFFLER_STORE and so on in the environment win.
 listen = "127.0.0.1:8572"    # put a proxy with TLS in front
 store = "shuffler.db"        # or postgresql://user@host/database
 ledger = "ledger.db"         # who pays for releases: shuffledp ledger init
@@ -196,7 +197,8 @@ def _administer(
     token = settings.token()
     if token is None:
         raise ServiceError(
-            f"There is no token in {settings.token_file}: `shuffledp shuffler token` makes one, which"
+            f"There is no token in {settings.token_file}: `shuffledp shuffler token` makes one,"
+            " which"
             " the service reads when it starts."
         )
     with Client(url or settings.url, timeout=3600.0) as client:
@@ -247,7 +249,8 @@ def status(config: str, url: str | None, as_json: bool) -> None:
 @url_option
 @json_option
 def release(task: str, config: str, url: str | None, as_json: bool) -> None:
-    """Close a batch of TASK (its id) and write it to the outbox, if it is large enough and paid for."""
+    """Close a batch of TASK (its id) and write it to the outbox,
+    if it is large enough and paid for."""
     from shuffledp.service.wire import TASK_ID, parse_id
 
     if parse_id(task, TASK_ID) is None:
@@ -271,7 +274,8 @@ def release(task: str, config: str, url: str | None, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def verify(context: click.Context, config: str, as_json: bool) -> None:
-    """Read every row of the store and say what does not add up; ends with 1 if something does not."""
+    """Read every row of the store and say what does not add up;
+    ends with 1 if something does not."""
     from shuffledp.service.keys import KeyRing
     from shuffledp.service.store import open_store
 

@@ -1,4 +1,5 @@
-"""What a worker computes: parameters in, JSON-ready answers out, by the code of the command line."""
+"""What a worker computes: parameters in, JSON-ready answers out,
+by the code of the command line."""
 
 from __future__ import annotations
 

@@ -71,7 +71,8 @@ def _answer(job: Callable[[Mapping[str, Any]], object], given: Mapping[str, Any]
 
 @contextlib.contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Ctrl+C is for the server, which ends its workers itself: a process begun here inherits that."""
+    """Ctrl+C is for the server, which ends its workers itself:
+    a process begun here inherits that."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

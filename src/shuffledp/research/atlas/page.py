@@ -36,7 +36,8 @@ def _paragraphs(cells: Sequence[Cell], lines: Sequence[Line]) -> Iterator[str]:
     yield "## Violated on record"
     yield ""
     yield (
-        "The data set kept in the registry for each refuted theorem, and for each asymptotic one that is"
+        "The data set kept in the registry for each refuted theorem,"
+        " and for each asymptotic one that is"
         " too small at a finite n, computed again just now."
     )
     yield ""
@@ -71,7 +72,8 @@ def _broken(line: Line) -> Iterator[str]:
     yield f"### {line.theorem.id}"
     yield ""
     yield (
-        f"{line.theorem.citation}. {line.theorem.status.value}; violated at {len(line.violations)} of"
+        f"{line.theorem.citation}. {line.theorem.status.value};"
+        f" violated at {len(line.violations)} of"
         f" {line.answered} places."
     )
     yield ""

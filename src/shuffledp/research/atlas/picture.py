@@ -57,7 +57,8 @@ def draw(cells: Sequence[Cell], lines: Sequence[Line]) -> Figure:
         spine.set_visible(False)
     broken = sum(len(line.violations) for line in shown)
     axes.set_title(
-        f"Where published bounds fall below the truth: {broken} claims broken by a concrete data set",
+        "Where published bounds fall below the truth:"
+        f" {broken} claims broken by a concrete data set",
         loc="left",
         fontsize=14,
         fontweight="bold",
@@ -134,7 +135,9 @@ def _legend(figure: Figure, loose: Any) -> None:
         ncols=len(entries),
         fontsize=8,
         frameon=False,
-        title="delta claimed at epsilon, against the best lower bound; within a block: n grows, then"
-        " delta falls. Names: green proven, orange asymptotic or heuristic, red refuted, blue one data set or pair",
+        title="delta claimed at epsilon, against the best lower bound; within a block: n grows,"
+        " then"
+        " delta falls. Names: green proven, orange asymptotic or heuristic, red refuted,"
+        " blue one data set or pair",
         title_fontsize=8,
     )

@@ -1,4 +1,5 @@
-"""The papers' tables and figures, recomputed, one file per paper; and how tight our own bounds are."""
+"""The papers' tables and figures, recomputed, one file per paper;
+and how tight our own bounds are."""
 
 from shuffledp.research.reproduce import (
     chen2024,

@@ -1,4 +1,5 @@
-"""Chen, Cao, Ge 2024: Table 1, Figures 2 and 3, composition (n = 10,000), Lemma 1; both versions of the paper."""
+"""Chen, Cao, Ge 2024: Table 1, Figures 2 and 3, composition (n = 10,000), Lemma 1;
+both versions of the paper."""
 
 from __future__ import annotations
 
@@ -66,9 +67,12 @@ def figure(label: str, points: list[tuple[float, float, float]], remarks: list[s
 
 
 _CLOSENESS = (
-    "The papers call Corollary 2 close to the lower bound, the first version with 'only a negligible"
-    " difference'. While both are small their ratio is 4 E^2 / (E - 1)^2, E = exp(eps0): never below 4, 5.35 at"
-    " eps0 = 2, 442 at 0.1. The exact pair (weight 2/(exp(eps0)+1)) is 1.5 to 1.8 times the lower bound"
+    "The papers call Corollary 2 close to the lower bound,"
+    " the first version with 'only a negligible"
+    " difference'. While both are small their ratio is 4 E^2 / (E - 1)^2, E = exp(eps0):"
+    " never below 4, 5.35 at"
+    " eps0 = 2, 442 at 0.1. The exact pair (weight 2/(exp(eps0)+1))"
+    " is 1.5 to 1.8 times the lower bound"
     " for eps0 from 1 to 2, and close to what a data set leaks.",
 )
 
@@ -159,7 +163,8 @@ def composition() -> Result:
 
 
 def clone_laws(eps0: float, n: int) -> tuple[Array, Array]:
-    """P = (A+1, C-A) and Q = (A, C-A+1), C ~ Bin(n-1, e^-eps0): the pair of Lemma A.2, atom by atom."""
+    """P = (A+1, C-A) and Q = (A, C-A+1), C ~ Bin(n-1, e^-eps0): the pair of Lemma A.2,
+    atom by atom."""
     counts, masses = binomial_window(n - 1, *standard_weight(eps0))
     first, second = [], []
     for c, mass in zip(counts.tolist(), masses.tolist(), strict=True):
@@ -172,7 +177,8 @@ def clone_laws(eps0: float, n: int) -> tuple[Array, Array]:
 
 
 def distances(eps0: float, n: int) -> tuple[float, float, float]:
-    """Largest distance between trade-off functions: T(P, Q) and G_mu; T(P2, Q2) and G_mu; the same, mu tanh(eps0/2)."""
+    """Largest distance between trade-off functions: T(P, Q) and G_mu; T(P2, Q2) and G_mu; the same,
+    mu tanh(eps0/2)."""
     p, q = clone_laws(eps0, n)
     w = 1.0 / (1.0 + math.exp(eps0))
     bare = TradeoffFunction.from_masses(p, q)
@@ -220,9 +226,12 @@ def lemma_1() -> Result:
         rows,
         draw,
         [
-            "The papers: at most O(1/sqrt(n)) by Berry-Esseen, about O(1/n) numerically; no numbers printed.",
-            "P2, Q2 is the pair of Theorem 2. The printed mu is not its limit, so that distance falls like"
-            " 1/sqrt(n) only; with mu tanh(eps0/2), or without Delta (P, Q), it falls like n^-1.5, which is"
+            "The papers: at most O(1/sqrt(n)) by Berry-Esseen, about O(1/n) numerically;"
+            " no numbers printed.",
+            "P2, Q2 is the pair of Theorem 2. The printed mu is not its limit,"
+            " so that distance falls like"
+            " 1/sqrt(n) only; with mu tanh(eps0/2), or without Delta (P, Q), it falls like n^-1.5,"
+            " which is"
             " O(1/n) relative to mu (docs/proofs/published.md).",
         ],
     )

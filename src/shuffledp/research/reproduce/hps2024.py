@@ -264,14 +264,18 @@ def figure_4() -> Result:
         {f"{setting}, {kind}": panel(kind, setting) for kind in kinds for setting in SETTINGS},
         [
             "Published curves as the authors' program computes them. HPS: Bin(n, .) for the Poisson"
-            " binomial; Gaussian noise with a variance for a deviation on a range of 0.1 (dotted: by"
+            " binomial; Gaussian noise with a variance for a deviation on a range of 0.1 (dotted:"
+            " by"
             " the formulas). CCC: every user counted twice (dotted: once). BGN: Hoeffding with the"
             " blanket of Laplace noise.",
-            "Differences: the program draws budgets at random, here they are quantiles; its Gauss1 has"
+            "Differences: the program draws budgets at random, here they are quantiles;"
+            " its Gauss1 has"
             " mean 0.75, the paper's Table 1 and this have 0.8; its FV and LZX sum over segments of"
-            " 100 clones, rounded up (0.1343 and 0.1361 at n = 1000, Uniform1; 0.4317 and 0.4215 for"
+            " 100 clones, rounded up (0.1343 and 0.1361 at n = 1000, Uniform1;"
+            " 0.4317 and 0.4215 for"
             " Uniform2), here exactly.",
-            "The last column names published curves below what a real data set leaks, where that was"
+            "The last column names published curves below what a real data set leaks,"
+            " where that was"
             " computed (first, eleventh and last n).",
             "FV and BGN pretend that everyone ran the largest budget: not proven here.",
         ],

@@ -85,10 +85,13 @@ def table_1() -> Result:
         draw,
         [
             "The printed rows are not alike: sigma = 9.48 = 2 sqrt(2 ln(1.25 n)) is (1, 1/n)-LDP at"
-            " sensitivity 2, which the clones row uses, while the other row is computed at sensitivity 1.",
-            "The clones row follows the classical formula for eps0 and a scan of delta0 whose grid shows in"
+            " sensitivity 2, which the clones row uses, while the other row is computed at"
+            " sensitivity 1.",
+            "The clones row follows the classical formula for eps0 and a scan of delta0 whose grid"
+            " shows in"
             " the printed steps; ours scans finely.",
-            "FIXED_PAIR: all others share one value; the victim has it too, or one at that distance.",
+            "FIXED_PAIR: all others share one value; the victim has it too,"
+            " or one at that distance.",
         ],
     )
 
@@ -130,7 +133,8 @@ def figure_1a() -> Result:
 
 
 def figure_1b() -> Result:
-    """Privacy axis of Figure 1b: shuffled check-in, n = 60,000, rate 0.1, sigma = 5, delta = 1/n."""
+    """Privacy axis of Figure 1b: shuffled check-in, n = 60,000, rate 0.1, sigma = 5,
+    delta = 1/n."""
     rows: list[Row] = []
     for rounds in (1, 100, 500, 1000, 2000, 3000, 4000, 5540):
         unit = _over(CheckIn(Gaussian(5.0, 1.0), 0.1), rounds)
@@ -170,16 +174,20 @@ def figure_1b() -> Result:
         rows,
         draw,
         [
-            "Gradients clipped to norm C differ by up to 2C: sensitivity 2 is what the protocol needs.",
-            "The accuracy axis is the item liew-2023-figure-1b-accuracy. The paper draws two more curves, 'Baseline' and"
-            " 'generic bound', from Liew, Hasegawa, Takahashi 2022 (arXiv 2206.03151), which we do not hold: they are not"
+            "Gradients clipped to norm C differ by up to 2C:"
+            " sensitivity 2 is what the protocol needs.",
+            "The accuracy axis is the item liew-2023-figure-1b-accuracy."
+            " The paper draws two more curves, 'Baseline' and"
+            " 'generic bound', from Liew, Hasegawa, Takahashi 2022 (arXiv 2206.03151),"
+            " which we do not hold: they are not"
             " drawn here. It prints no numbers for any curve.",
         ],
     )
 
 
 def equation_17(n: int = _N) -> Result:
-    """One round of check-in at the paper's setting: (17) itself, beside (18) and what pairs leak."""
+    """One round of check-in at the paper's setting: (17) itself,
+    beside (18) and what pairs leak."""
     unit, diameter = (CheckIn(Gaussian(5.0, size), 0.1) for size in (1.0, 2.0))
     top = 128
     summed = summed_17(gaussian_pair(unit, n), n, top)
@@ -213,13 +221,16 @@ def equation_17(n: int = _N) -> Result:
         rows,
         draw,
         [
-            f"n = {n:,}, rate 0.1, sigma 5. The paper calls (17) inefficient and evaluates (18); summed here over all"
+            f"n = {n:,}, rate 0.1, sigma 5. The paper calls (17) inefficient and evaluates (18);"
+            " summed here over all"
             " numbers of reports that a double can tell from nothing.",
             "epsilon at delta = 1/n by (17) and by (18), orders to 30, after rounds "
             + "; ".join(rounds)
             + ".",
-            "The paper's own pair, at distance 1, does not violate (17) here: the general subsampling lemma in it is"
-            " loose. Data in the unit ball can be at distance 2, and there (17) is too small at order 2, by the"
+            "The paper's own pair, at distance 1, does not violate (17) here:"
+            " the general subsampling lemma in it is"
+            " loose. Data in the unit ball can be at distance 2, and there (17)"
+            " is too small at order 2, by the"
             " paper's own normalisation. At n = 10 it is below the paper's pair as well"
             " (shuffledp theorems liew-2023-eq-17). (18) bounds (17), so it is no better founded.",
         ],

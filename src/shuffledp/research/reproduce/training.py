@@ -1,6 +1,8 @@
-"""The papers' training runs on MNIST: Chen, Cao, Ge 2024 Figure 4 (both versions), Liew, Takahashi 2023 Figure 1b.
+"""The papers' training runs on MNIST: Chen, Cao, Ge 2024 Figure 4 (both versions), Liew, Takahashi
+2023 Figure 1b.
 
-Simulations with seed 1, kept under the cache folder, so that an interrupted item goes on where it was.
+Simulations with seed 1, kept under the cache folder, so that an interrupted item goes on where it
+was.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ _BUDGET = 0.008
 _PRINTED = {"chen-2024-m300": 0.9707, "chen-2024-m100": 0.9818}
 _PRINTED_PRIVATE = 0.9641
 _SIMULATED = (
-    "All runs are simulations: nothing is proven of what they released. epsilon if deployed is what is proven of"
+    "All runs are simulations: nothing is proven of what they released."
+    " epsilon if deployed is what is proven of"
     " the same noise drawn on the devices"
 )
 
@@ -105,11 +108,15 @@ def chen_figure_4_first() -> Result:
         rows,
         lambda axes: _draw(axes, rows, _PRINTED[name]),
         [
-            f"Printed without noise: {_PRINTED[name]:.2%}; the private curve is printed without numbers.",
+            f"Printed without noise: {_PRINTED[name]:.2%};"
+            " the private curve is printed without numbers.",
             f"{_SIMULATED}, with principal components that are not taken from the private data.",
-            "The claimed column is Theorem 3 of the paper for the same run: its amplification needs blocks"
-            " that are eps0-LDP, which the printed noise does not make them (unit sample), so it is no guarantee.",
-            "unit client has the noise that makes Theorem 3's premise true, and leaves it an asymptotic statement;"
+            "The claimed column is Theorem 3 of the paper for the same run:"
+            " its amplification needs blocks"
+            " that are eps0-LDP, which the printed noise does not make them (unit sample),"
+            " so it is no guarantee.",
+            "unit client has the noise that makes Theorem 3's premise true,"
+            " and leaves it an asymptotic statement;"
             " epsilon then protects all 200 samples of a client.",
             "Network: 60 components, one hidden layer of 16, which the paper does not state;"
             " without noise 100, and inputs twice as large.",
@@ -194,13 +201,16 @@ def chen_figure_4_final() -> Result:
         rows,
         draw,
         [
-            "Printed: 98.18 % without noise, 96.41 % with; 100 blocks, eps0 in [0.1, 2], (order, 0.008 order)-RDP.",
+            "Printed: 98.18 % without noise, 96.41 % with; 100 blocks, eps0 in [0.1, 2], (order,"
+            " 0.008 order)-RDP.",
             f"{_SIMULATED}, with principal components that are not taken from the private data.",
-            "No eps0 meets that budget by the paper's own formula with m = 100: 2 T / (m - 1) alone is 1.01."
+            "No eps0 meets that budget by the paper's own formula with m = 100: 2 T / (m - 1)"
+            " alone is 1.01."
             f" With n = 60,000 in place of m it would be eps0 = {with_n:.3f}.",
             "Algorithm 1 as printed does not reach 96.41 % with eps0 <= 2 here or in the item"
             " chen-2024-figure-4-search; clipping alone stops at 92 %. The printed noise does, if"
-            " gradients are hardly clipped: at l1 norm 3,000 in place of 10, inputs three times as large, step 0.02, 100 hidden"
+            " gradients are hardly clipped: at l1 norm 3,000 in place of 10,"
+            " inputs three times as large, step 0.02, 100 hidden"
             " units. That noise then hides a sample with eps0 = 471 an epoch, which is no privacy.",
         ],
     )
@@ -210,7 +220,8 @@ _SEARCHED = 20
 
 
 def searched_settings(count: int) -> list[dict[str, Any]]:
-    """Settings drawn at random, always the same: hidden units, clipping, step, scale of the inputs."""
+    """Settings drawn at random, always the same: hidden units, clipping, step,
+    scale of the inputs."""
     chance = random.Random(1)
     found = []
     for _ in range(count):
@@ -227,7 +238,8 @@ def searched_settings(count: int) -> list[dict[str, Any]]:
 
 
 def chen_figure_4_search() -> Result:
-    """What else Algorithm 1 reaches at the noise of Figure 4: settings at random around the printed ones."""
+    """What else Algorithm 1 reaches at the noise of Figure 4:
+    settings at random around the printed ones."""
     from shuffledp.errors import TrainingError
 
     eps0 = round(claimed_eps0(_SAMPLES) or math.nan, 4)
@@ -252,8 +264,10 @@ def chen_figure_4_search() -> Result:
         rows,
         draw,
         [
-            f"Printed: 96.41 %. eps0 = {eps0}, 100 blocks, 50 epochs, unit sample, the noise that belongs to the clipping;"
-            " the first row is the printed setting, the others are drawn at random (seed 1). An empty accuracy: diverged.",
+            f"Printed: 96.41 %. eps0 = {eps0}, 100 blocks, 50 epochs, unit sample,"
+            " the noise that belongs to the clipping;"
+            " the first row is the printed setting, the others are drawn at random (seed 1)."
+            " An empty accuracy: diverged.",
         ],
     )
 
@@ -291,7 +305,8 @@ def liew_result(history: History) -> Result:
         rows,
         draw,
         [
-            "Printed: about 80 % after 5,540 rounds. 60,000 clients, rate 0.1, clip 0.01, sigma 5; the network"
+            "Printed: about 80 % after 5,540 rounds. 60,000 clients, rate 0.1, clip 0.01, sigma 5;"
+            " the network"
             " (3,946 parameters) and the learning rate (4) are ours, as the paper states neither.",
             f"{_SIMULATED}; here the noise of all reports of a round is one draw of their sum.",
         ],

@@ -30,7 +30,8 @@ _TABLE_1: list[tuple[float, float | None, float]] = [
 ]
 
 _TABLE_2: list[tuple[float, float, float, float]] = [
-    # delta, printed epsilon of Corollary 4.3, of Feldman et al. 2023 ("eps0" thrice), printed lower bound
+    # delta, printed epsilon of Corollary 4.3, of Feldman et al. 2023 ("eps0" thrice), printed lower
+    # bound
     (5e-5, 0.4, 1.014, 0.369),
     (3e-6, 0.5, 1.085, 0.470),
     (1e-7, 0.6, _EPS0, 0.575),
@@ -99,7 +100,8 @@ def _given(clones: int, epsilon: float) -> float:
 
 
 def stepped_delta(epsilon: float, step: int = _STEP) -> float:
-    """delta of the pair from below: all of ``step`` numbers of clones count as the largest of them."""
+    """delta of the pair from below: all of ``step`` numbers of clones count as the
+    largest of them."""
     p, q = stronger_weight(_EPS0)
     law: Array = np.exp(log_mass(np.arange(float(_N)), _N - 1.0, p, q)[0])
     middle = math.ceil((_N - 1) * p)
@@ -175,14 +177,20 @@ def table_2() -> Result:
         draw,
         [
             "The printed deltas and the printed row of Corollary 4.3 are rounded to one digit.",
-            "2023: the paper prints 'eps0' (4.444) for delta <= 1e-7, outside the regime of the closed form; there"
+            "2023: the paper prints 'eps0' (4.444) for delta <= 1e-7,"
+            " outside the regime of the closed form; there"
             " only the local guarantee is left, which is what ours says too.",
-            "The printed lower bound is no lower bound on what shuffling leaks: it is the exact pair evaluated from"
-            " below, 100 numbers of clones at a time, as the example of the program of Feldman et al. 2021 does (clone"
-            " probability 2/(exp(eps0)+1) put in). So computed it agrees to the digit in the last three columns and"
-            " to 1.1 % in the first (0.373 for 0.369: their search is coarser or their steps lie elsewhere); in steps"
+            "The printed lower bound is no lower bound on what shuffling leaks:"
+            " it is the exact pair evaluated from"
+            " below, 100 numbers of clones at a time, as the example of the program of Feldman et"
+            " al. 2021 does (clone"
+            " probability 2/(exp(eps0)+1) put in). So computed it agrees to the digit in the last"
+            " three columns and"
+            " to 1.1 % in the first (0.373 for 0.369: their search is coarser or their steps lie"
+            " elsewhere); in steps"
             " of 1 it is the column 'exact'.",
-            "What a data set leaks, 3-RR with all others on the third symbol, is higher and nearly tight.",
+            "What a data set leaks, 3-RR with all others on the third symbol,"
+            " is higher and nearly tight.",
         ],
     )
 
@@ -232,8 +240,11 @@ def figure_1() -> Result:
         rows,
         draw,
         [
-            "The paper prints neither numbers nor the values of eps0 for this figure; these are ours.",
-            "Beyond eps0 = 4.444 the closed form of 2023 has no result (an empty column), Theorem 4.2 and the"
-            " exact pair have no such limit: at eps0 = 6 they are still far above the local guarantee.",
+            "The paper prints neither numbers nor the values of eps0 for this figure;"
+            " these are ours.",
+            "Beyond eps0 = 4.444 the closed form of 2023 has no result (an empty column),"
+            " Theorem 4.2 and the"
+            " exact pair have no such limit: at eps0 = 6 they are still far above the local"
+            " guarantee.",
         ],
     )

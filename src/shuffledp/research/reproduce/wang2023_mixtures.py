@@ -46,13 +46,16 @@ def figure_2() -> Result:
         )
     remarks.append(
         "Without clipping the order-2 divergence is infinite"
-        f" ({unclipped_renyi(1.0, 2.0)}; finite only below order 1.618: {unclipped_renyi(1.0, 1.5):.3g}"
+        f" ({unclipped_renyi(1.0, 2.0)}; finite only below order 1.618:"
+        f" {unclipped_renyi(1.0, 1.5):.3g}"
         " at 1.5), while the trade-off function stays close to that of c = 4: a few extreme starts"
         " decide the one and hardly touch the other."
     )
     remarks.append(
-        "FIXED_PAIR: y = a x, one element removed. Over all data sets mu = c at every start, c-GDP, unless"
-        " the data are bounded (clipped_linear_worst_case). The paper prints no numbers for this figure,"
+        "FIXED_PAIR: y = a x, one element removed. Over all data sets mu = c at every start, c-GDP,"
+        " unless"
+        " the data are bounded (clipped_linear_worst_case)."
+        " The paper prints no numbers for this figure,"
         " nor the values of c."
     )
 
@@ -117,7 +120,8 @@ def other_pairs() -> dict[str, dict[str, float]]:
 
 
 def figure_3() -> Result:
-    """Joint and advanced joint concavity for P = (1-w) P_0 + w Q_0, Q = (1-w) Q_0 + w P_0, w = 1/3."""
+    """Joint and advanced joint concavity for P = (1-w) P_0 + w Q_0, Q = (1-w) Q_0 + w P_0,
+    w = 1/3."""
     functions = figure_3_functions()
     rows: list[Row] = []
     for name, function in functions.items():
@@ -149,11 +153,15 @@ def figure_3() -> Result:
         rows,
         draw,
         [
-            "w = 1/3. Not reproduced: the printed 1.5e-6. The paper does not print the pair behind it; the clone"
-            " pair of n = 110, whose own weight is 1/3, gives Lemma 3.1's 0.0020, and for it Lemma 6.3 gives 9.8e-5"
-            " at the best gamma, eta, 1.3e-7 at gamma = eta = w, Proposition 6.4 3.2e-7, and the truth is 7.2e-13."
+            "w = 1/3. Not reproduced: the printed 1.5e-6."
+            " The paper does not print the pair behind it; the clone"
+            " pair of n = 110, whose own weight is 1/3, gives Lemma 3.1's 0.0020,"
+            " and for it Lemma 6.3 gives 9.8e-5"
+            " at the best gamma, eta, 1.3e-7 at gamma = eta = w, Proposition 6.4 3.2e-7,"
+            " and the truth is 7.2e-13."
             " Other pairs that give 0.0020 are the last rows: from 8e-8 to 4.5e-7.",
             "Lemma 6.3 is taken with T(P_j, Q_i); as printed, with T(P_i, Q_j), it is refuted"
-            " (docs/proofs/tradeoff.md). For this pair all four functions are symmetric and both agree.",
+            " (docs/proofs/tradeoff.md). For this pair all four functions are symmetric and both"
+            " agree.",
         ],
     )

@@ -1,4 +1,5 @@
-"""The HTTP interface. Uploads go the short way; everything else is a small Starlette application."""
+"""The HTTP interface. Uploads go the short way;
+everything else is a small Starlette application."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ _LONGEST_HEAD = 1 << 16
 
 
 def connection_class(most: int, patience: float) -> type[HttpToolsProtocol]:
-    """Connections of which there are at most ``most``; each must send the head of a request, and read
-    an answer, within ``patience`` seconds. Bodies are the application's."""
+    """Connections of which there are at most ``most``; each must send the head of a request, and
+    read an answer, within ``patience`` seconds. Bodies are the application's."""
 
     class Connection(HttpToolsProtocol):
         clock: asyncio.TimerHandle | None = None

@@ -79,7 +79,8 @@ class Settings:
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     def token(self) -> str | None:
-        """The administrator's token, from the environment or a file that its owner alone can read."""
+        """The administrator's token, from the environment or a file that its owner
+        alone can read."""
         if given := os.environ.get(f"{PREFIX}TOKEN"):
             return _long_enough(given.strip(), f"in {PREFIX}TOKEN")
         path = Path(self.token_file)

@@ -18,7 +18,8 @@ __all__ = [
 
 
 def open_store(where: str | Path, timeout: float = 60.0) -> Store:
-    """The store in an SQLite file or at a postgresql:// URL; its tables are made if there are none."""
+    """The store in an SQLite file or at a postgresql:// URL;
+    its tables are made if there are none."""
     if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
         from shuffledp.service.store.postgres import PostgresStore
 

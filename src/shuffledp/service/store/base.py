@@ -1,4 +1,5 @@
-"""A store of reports: durable before anybody is answered, counted in the transaction that adds them.
+"""A store of reports: durable before anybody is answered, counted in the transaction that adds
+them.
 
 A batch goes through these states, each on the disk before the next step:
 
@@ -69,7 +70,8 @@ class StoredTask:
     waiting: int
     """Reports that no budget was spent on yet."""
     ended: int
-    """1: takes no reports any more; 2: gives none out, they are being deleted; 3: nothing is left."""
+    """1: takes no reports any more; 2: gives none out, they are being deleted; 3:
+    nothing is left."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,8 @@ class Store(ABC):
 
     @abstractmethod
     def scrub(self) -> bool:
-        """See to it that what was deleted is not left in the database's files; whether that worked."""
+        """See to it that what was deleted is not left in the database's files;
+        whether that worked."""
 
     @abstractmethod
     def releasing(self) -> AbstractContextManager[None]:

@@ -1,4 +1,5 @@
-"""The embedded store: one SQLite file, write-ahead log, synced at every commit, deletions overwritten."""
+"""The embedded store: one SQLite file, write-ahead log, synced at every commit,
+deletions overwritten."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The tables and every statement, the same text for both stores.
 
-``shuffledp_tasks``    a row per task; ``waiting`` counts the reports that no budget was spent on yet.
-``shuffledp_epochs``   reports come into the newest epoch of their task; a batch closes epochs.
-``shuffledp_batches``  a row per batch, whatever became of it.
-``shuffledp_seen_T``   the names of all reports that ever came to task T: none enters twice.
-``shuffledp_chunks_E`` what came into epoch E, a few hundred reports to a row, apart from their names.
+``shuffledp_tasks``    a row per task; ``waiting`` counts the reports that no budget was spent on
+yet. ``shuffledp_epochs``   reports come into the newest epoch of their task; a batch closes epochs.
+``shuffledp_batches``  a row per batch, whatever became of it. ``shuffledp_seen_T``   the names of
+all reports that ever came to task T: none enters twice. ``shuffledp_chunks_E`` what came into epoch
+E, a few hundred reports to a row, apart from their names.
 
 Epochs and tasks have tables of their own so that what is deleted goes with its table. Reports lie
 in a chunk in the order of their names, which are random, and chunks have random places: nothing
@@ -45,14 +45,18 @@ READ_VERSION = "SELECT MAX(version) FROM shuffledp_service"
 MAKE_SEEN = "CREATE TABLE shuffledp_seen_{number} (id {bytes} NOT NULL PRIMARY KEY){unordered}"
 MAKE_CHUNKS = (
     "CREATE TABLE shuffledp_chunks_{number}"
-    " (place {bytes} NOT NULL PRIMARY KEY, size INTEGER NOT NULL, content {bytes} NOT NULL){unordered}"
+    " (place {bytes} NOT NULL PRIMARY KEY, size INTEGER NOT NULL,"
+    " content {bytes} NOT NULL){unordered}"
 )
 DROP_SEEN = "DROP TABLE IF EXISTS shuffledp_seen_{number}"
 DROP_CHUNKS = "DROP TABLE IF EXISTS shuffledp_chunks_{number}"
 ADD_CHUNK = "INSERT INTO shuffledp_chunks_{number} (place, size, content) VALUES (?, ?, ?)"
 READ_CHUNKS = "SELECT size, content FROM shuffledp_chunks_{number}"
 COUNT_SEEN = "SELECT COUNT(*) FROM shuffledp_seen_{number}"
-COUNT_CHUNKS = "SELECT COALESCE(SUM(size), 0), COALESCE(SUM(LENGTH(content)), 0) FROM shuffledp_chunks_{number}"
+COUNT_CHUNKS = (
+    "SELECT COALESCE(SUM(size), 0), COALESCE(SUM(LENGTH(content)), 0)"
+    " FROM shuffledp_chunks_{number}"
+)
 
 ADD_TASK = (
     "INSERT INTO shuffledp_tasks"

@@ -3,9 +3,9 @@
 Symbols: mixtures P = (1-w) P_1 + w P_2 and Q = (1-w) Q_1 + w Q_2, slope e' = e.
 
 Lemma 6.3 as printed takes T(P_i, Q_j) where its proof needs T(P_j, Q_i), and fails for pairs whose
-crossed trade-off functions are not symmetric; here it is stated the right way round, for every slope
-e > 0, for either order of gamma, w, eta, and then needs neither symmetric parts nor symmetrisation
-(docs/proofs/tradeoff.md).
+crossed trade-off functions are not symmetric; here it is stated the right way round, for every
+slope e > 0, for either order of gamma, w, eta, and then needs neither symmetric parts nor
+symmetrisation (docs/proofs/tradeoff.md).
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def best_split(mixture: Mixture, slope: float) -> Split:
         right = np.maximum(p2 - (whole_a - a) * q1 - (whole_b - b) * q2, 0.0)
         return np.asarray(left.sum(axis=1) + right.sum(axis=1))
 
-    # plain joint concavity, and all of the second law with the first part and none of it with the other
+    # plain joint concavity, and all of the second law with the first part and none of it with the
+    # other
     a, b = whole_a, 0.0
     best = float(bound(np.array([a]), np.array([b]))[0])
     for start_a, start_b in ((max(whole_a - w, 0.0), whole_b), (whole_a, whole_b), (0.0, 0.0)):
@@ -143,7 +144,8 @@ def advanced_of_laws(mixture: Mixture, slopes: Array | None = None) -> TradeoffF
 
 
 def lemma_6_3(functions: Crossed, w: float, gamma: float, eta: float) -> TradeoffFunction:
-    """Lemma 6.3 for one gamma, eta: a lower bound on T(P, Q) from ``functions[i][j]`` = T(P_j, Q_i)."""
+    """Lemma 6.3 for one gamma, eta: a lower bound on T(P, Q) from ``functions[i][j]`` = T(P_j,
+    Q_i)."""
     weight = checks.probability("w", w)
     g, h = checks.unit("gamma", gamma), checks.unit("eta", eta)
     first, second = slopes_of(weight, g, h)

@@ -1,11 +1,11 @@
 """Tensor products: the trade-off function of many releases, never above the truth.
 
-A piecewise-linear f is a pair of discrete laws. Its privacy losses ln(p/q) are put on a lattice, each
-atom split between its two neighbours so that both its P- and its Q-mass are preserved. That only adds
-information, and so does every later step (coarsening, cutting tails), hence the product of the results
-lies below the product of the originals: direction UPPER, in both orders of P and Q at once. Sums of
-losses come from direct convolutions of non-negative numbers, whose rounding is relative: tiny deltas
-keep their digits. The argument is written out in docs/proofs/tradeoff.md.
+A piecewise-linear f is a pair of discrete laws. Its privacy losses ln(p/q) are put on a lattice,
+each atom split between its two neighbours so that both its P- and its Q-mass are preserved. That
+only adds information, and so does every later step (coarsening, cutting tails), hence the product
+of the results lies below the product of the originals: direction UPPER, in both orders of P and Q
+at once. Sums of losses come from direct convolutions of non-negative numbers, whose rounding is
+relative: tiny deltas keep their digits. The argument is written out in docs/proofs/tradeoff.md.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def compose(f: TradeoffFunction, copies: int, points: int = 8192) -> TradeoffFun
 
 
 def _exact_step(atoms: Sequence[_Atoms]) -> float:
-    """A step that puts every loss on the lattice, as for randomized response; 0 if none is found."""
+    """A step that puts every loss on the lattice, as for randomized response;
+    0 if none is found."""
     gaps = np.concatenate([a.losses - a.bottom for a in atoms])
     if not 0 < len(gaps) <= 256 or not gaps.max() > 0.0:
         return 0.0

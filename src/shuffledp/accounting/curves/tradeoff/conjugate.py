@@ -16,8 +16,8 @@ from shuffledp.numerics.rounding import Array
 class Conjugate:
     """g*(y) = max over x of x y - g(x), piecewise linear on the whole line.
 
-    Its bends are the slopes of g, its slopes the knots of g: ``bends`` increase, ``slopes`` hold one
-    more entry, and ``left`` is the value where y tends to minus infinity, -g(0).
+    Its bends are the slopes of g, its slopes the knots of g: ``bends`` increase, ``slopes`` hold
+    one more entry, and ``left`` is the value where y tends to minus infinity, -g(0).
     """
 
     bends: Array

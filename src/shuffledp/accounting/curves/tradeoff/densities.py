@@ -2,8 +2,8 @@
 
 The line is cut into cells. Telling only the cell is post-processing, so the cells' masses give an f
 above the true one. Splitting each cell's masses between its smallest and its largest likelihood
-ratio, both masses preserved, can only inform more, so that gives an f below (docs/proofs/numerics.md, "Rounding by name").
-The gap is second order in the cell width.
+ratio, both masses preserved, can only inform more, so that gives an f below
+(docs/proofs/numerics.md, "Rounding by name"). The gap is second order in the cell width.
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ _FINE, _COARSE = (
 )
 _SAFETY = 10.0
 _RATIO = 1e-8
-"""Granted to ratios of densities a hair inside a cell (docs/proofs/numerics.md, "Rounding by name")."""
+"""Granted to ratios of densities a hair inside a cell (docs/proofs/numerics.md,
+"Rounding by name")."""
 
 
 @dataclass(frozen=True)
 class DensityTradeoff:
     """``below`` <= T(P, Q) <= ``above``.
 
-    ``quadrature_error`` is ten times the difference of a 10-point and a 7-point rule, summed over the
-    cells, and is taken off ``below`` and added to ``above``; it is an estimate, so the enclosure is
-    as good as the densities are smooth inside the cells. ``outside`` is the mass beyond the support.
+    ``quadrature_error`` is ten times the difference of a 10-point and a 7-point rule, summed over
+    the cells, and is taken off ``below`` and added to ``above``; it is an estimate, so the
+    enclosure is as good as the densities are smooth inside the cells. ``outside`` is the mass
+    beyond the support.
     """
 
     below: TradeoffFunction
@@ -61,8 +63,8 @@ def from_densities(
 ) -> DensityTradeoff:
     """T(P, Q) of two densities, vectorised over arrays of points.
 
-    The ratio second/first must be monotone within each cell: list in ``breaks`` where it turns or the
-    densities have kinks. Mass outside ``support`` counts as revealing in ``below``.
+    The ratio second/first must be monotone within each cell: list in ``breaks`` where it turns or
+    the densities have kinks. Mass outside ``support`` counts as revealing in ``below``.
     """
     low, high = float(support[0]), float(support[1])
     if not (math.isfinite(low) and math.isfinite(high) and low < high):

@@ -34,8 +34,9 @@ def average(functions: Sequence[TradeoffFunction], weights: Laws) -> TradeoffFun
 def joint(functions: Sequence[TradeoffFunction], weights: Laws) -> TradeoffFunction:
     """T of ((X, I), (Y, I)), the index I ~ weights revealed: Lemma 3.1's right-hand side.
 
-    All parts are tested at the same slope, which is the same as adding the conjugates: the pieces of
-    all f_i, shrunk by w_i, sorted by steepness. Never above the trade-off function of the mixtures.
+    All parts are tested at the same slope, which is the same as adding the conjugates: the pieces
+    of all f_i, shrunk by w_i, sorted by steepness. Never above the trade-off function of the
+    mixtures.
     """
     w = check_weights(weights, len(functions))
     return TradeoffFunction.from_masses(
@@ -90,7 +91,8 @@ class Mixture:
         return joint(self.parts(), self.weights)
 
     def at(self, t: float, c: float) -> JointPoint:
-        """The (t, c) parametrisation: reject where q_i/p_i > t, with probability c where it equals t."""
+        """The (t, c) parametrisation: reject where q_i/p_i > t,
+        with probability c where it equals t."""
         threshold = checks.non_negative("t", t)
         coin = checks.unit("c", c)
         over, even = self.seconds - threshold * self.firsts, self.seconds == threshold * self.firsts
@@ -105,7 +107,8 @@ class Mixture:
         """Whether Lemma 3.1 holds with equality, for any number of parts.
 
         Exactly when the index adds nothing to the outcome: wherever several parts put mass, they do
-        so at the same ratio p_i : q_i. (Proposition 6.1 as printed asks less: see ``printed_test``.)
+        so at the same ratio p_i : q_i. (Proposition 6.1 as printed asks less: see
+        ``printed_test``.)
         """
         w = self.weights[:, None]
         p, q = w * self.firsts, w * self.seconds
@@ -116,8 +119,8 @@ class Mixture:
         """Proposition 6.1's condition for two parts, as printed: necessary, not sufficient.
 
         It compares the mixture's ratio p/q with w_1 p_1/q_1 + w_2 p_2/q_2, which agree as well
-        wherever q_1 = q_2, whatever the p_i are. Two parts with Q_1 = Q_2 uniform on two outcomes and
-        P_1, P_2 the two point masses pass it, and Lemma 3.1 is off by a factor 2.
+        wherever q_1 = q_2, whatever the p_i are. Two parts with Q_1 = Q_2 uniform on two outcomes
+        and P_1, P_2 the two point masses pass it, and Lemma 3.1 is off by a factor 2.
         """
         if len(self.weights) != 2:
             raise ParameterError("pairs", "two (Proposition 6.1 is about m = 2)", len(self.weights))

@@ -1,7 +1,7 @@
 """Closed-form trade-off functions, and piecewise-linear functions just below and above them.
 
-Tangents of a convex function lie below it, chords above: ``below`` is the sound side (UPPER bound on
-the privacy loss), ``above`` the other.
+Tangents of a convex function lie below it, chords above: ``below`` is the sound side (UPPER bound
+on the privacy loss), ``above`` the other.
 """
 
 from __future__ import annotations
