@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.interfaces.cli.test_commands import good
+from tests.interfaces.cli.test_commands import good, run
 
 KRR = ("--mechanism", "krr", "--k", 4, "--eps0", 2)
 TARGET = ("--epsilon", 0.5, "--delta", 1e-6)
@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[tuple[object, ...], tuple[str, ...]]] = {
     "calibrate-check-in": (("calibrate", "--n", 1000, "--check-in", 0.5, *TARGET), ("eps0",)),
     "users": (("calibrate", *KRR, *TARGET), ("n", "upper")),
     "refute": (("refute", *KRR, "--n", 50, "--epsilon", 0.2, "--delta", 1e-6), ("delta",)),
+    "check": (("check", *KRR, "--n", 50, "--epsilon", 0.2, "--delta", 1e-6), ("needed_epsilon",)),
 }
 
 
@@ -49,8 +50,10 @@ def _numbers(text: str) -> list[float]:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_text_and_json_agree(name: str) -> None:
     words, names = COMMANDS[name]
-    data = json.loads(good(*words, "--json").stdout)
-    shown = _numbers(good(*words).stdout)
+    as_json, text = run(*words, "--json"), run(*words)
+    assert as_json.exit_code == text.exit_code <= 1, text.output
+    data = json.loads(as_json.stdout)
+    shown = _numbers(text.stdout)
     wanted = _values(data, names)
     assert wanted
     for value in wanted:
