@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from figures import Figure, publish, warm
 
-from shuffledp.accounting.bounds.initialisation import clipped_linear
+from shuffledp.accounting.bounds.random_start import clipped_linear
 from shuffledp.accounting.curves.tradeoff import Gaussian, TradeoffFunction, compose
 
 

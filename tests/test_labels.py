@@ -14,7 +14,7 @@ import shuffledp
 from shuffledp import LDP, InternalError, Shuffled, Status, Value
 from shuffledp.labels import Direction, all_theorems, get_theorem, in_full, outward
 from shuffledp.ledger.rules import Planned, Renyi, Sum, Undeclared
-from shuffledp.training.accounting import Epochs, Rounds
+from shuffledp.training.accounting import CheckInRounds, Epochs
 
 SOURCES = sorted(Path(shuffledp.__file__).parent.rglob("*.py"))
 
@@ -69,7 +69,11 @@ def test_answers_of_runs_and_books_name_registered_theorems() -> None:
     accounts = [
         Epochs(eps0, 20, unit, 1e-5) for eps0 in (0.5, math.inf) for unit in ("sample", "client")
     ]
-    for account in [*accounts, Rounds(5.0, 100, 1.0, 1e-5), Rounds(5.0, 100, 0.1, 1e-5)]:
+    for account in [
+        *accounts,
+        CheckInRounds(5.0, 100, 1.0, 1e-5),
+        CheckInRounds(5.0, 100, 0.1, 1e-5),
+    ]:
         for spent in (account.after(0), account.after(2)):
             for value in (spent.guarantee, *spent.claims):
                 assert value.theorem in known

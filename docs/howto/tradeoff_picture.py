@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from shuffledp.accounting.bounds.initialisation import clipped_linear
+from shuffledp.accounting.bounds.random_start import clipped_linear
 from shuffledp.accounting.curves.tradeoff import Gaussian
 from shuffledp.display.tradeoff import save_tradeoffs
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shuffledp import LDP, Shuffled
 from shuffledp.labels import Status, get_theorem
-from shuffledp.training.accounting import Epochs, Rounds, laplace_divergence
+from shuffledp.training.accounting import CheckInRounds, Epochs, laplace_divergence
 
 
 def _numerical(eps0: float, order: float, shifts: list[float]) -> float:
@@ -89,11 +89,11 @@ def test_clients_are_amplified_and_samples_are_not() -> None:
     [
         Epochs(eps0=0.5, blocks=50, unit="sample", delta=1e-5),
         Epochs(eps0=0.5, blocks=50, unit="client", delta=1e-5),
-        Rounds(sigma=5.0, clients=500, rate=0.5, delta=1e-4),
+        CheckInRounds(sigma=5.0, clients=500, rate=0.5, delta=1e-4),
     ],
     ids=["sample", "client", "check-in"],
 )
-def test_budgets(account: Epochs | Rounds) -> None:
+def test_budgets(account: Epochs | CheckInRounds) -> None:
     values = [account.after(k).epsilon for k in (0, 1, 2, 5, 20)]
     assert values[0] == 0.0
     assert all(a < b for a, b in itertools.pairwise(values))
@@ -106,7 +106,7 @@ def test_budgets(account: Epochs | Rounds) -> None:
 
 
 def test_check_in_claims_are_labelled() -> None:
-    spent = Rounds(sigma=5.0, clients=60_000, rate=0.1, delta=1 / 60_000).after(5540)
+    spent = CheckInRounds(sigma=5.0, clients=60_000, rate=0.1, delta=1 / 60_000).after(5540)
     assert spent.guarantee.status is Status.PROVEN
     by_status = {claim.status: claim.value for claim in spent.claims}
     assert by_status[Status.HEURISTIC] == pytest.approx(9.62, abs=0.01)
@@ -115,7 +115,7 @@ def test_check_in_claims_are_labelled() -> None:
 
 
 def test_check_in_guarantee_and_leak() -> None:
-    account = Rounds(sigma=5.0, clients=60_000, rate=0.1, delta=1 / 60_000)
+    account = CheckInRounds(sigma=5.0, clients=60_000, rate=0.1, delta=1 / 60_000)
     spent, leaked = account.after(5540), account.leaked(5540)
     assert spent.guarantee.status is Status.PROVEN
     assert leaked.status is Status.FIXED_PAIR

@@ -149,7 +149,7 @@ def _print_silent(protocol: Shuffled, silent: Mapping[str, str]) -> None:
         if reason.endswith(tuple(f"Got {kind}." for kind in kinds)):
             others += 1
         else:
-            out.print(f"silent here: {theorem}. {reason}", style="dim")
+            out.print(f"no answer from {theorem}: {reason}", style="dim")
     if others:
         out.print(f"{others} theorems speak of other randomizers or settings", style="dim")
 

@@ -22,8 +22,7 @@ from shuffledp.accounting.bounds.training import (
 from shuffledp.accounting.curves.ends import PureEnd
 from shuffledp.accounting.curves.gdp import GDPCurve
 from shuffledp.accounting.curves.renyi import RenyiCurve
-from shuffledp.accounting.protocols import Rounds as Composed
-from shuffledp.accounting.protocols import Shuffled
+from shuffledp.accounting.protocols import Rounds, Shuffled
 from shuffledp.accounting.randomizers import LDP, CheckIn, Gaussian, Randomizer, Repeated
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Interval, Status, Value
@@ -135,7 +134,7 @@ def _laplace_unshuffled(eps0: float, rounds: int, delta: float) -> Value:
 
 @cache
 def _composition(protocol: Shuffled, rounds: int, delta: float) -> Interval:
-    return Composed([(protocol, rounds)]).epsilon(delta)
+    return Rounds([(protocol, rounds)]).epsilon(delta)
 
 
 def _leaked(protocol: Shuffled, rounds: int, delta: float) -> Value:
@@ -188,7 +187,7 @@ class Epochs(Account):
 
 
 @dataclass(frozen=True, eq=False)
-class Rounds(Account):
+class CheckInRounds(Account):
     """Rounds of shuffled check-in with Gaussian reports; sigma in units of the clipping norm."""
 
     sigma: float
@@ -218,7 +217,7 @@ class Rounds(Account):
         if 2.0 * local > math.log(self.clients):  # telling reports hardly hide each other
             every = Repeated(self.protocol.randomizer, releases)
             return self.protocol.using(every).bound("gaussian-unshuffled", delta=delta)
-        return Composed([(self.protocol, releases)]).guaranteed(delta=delta)
+        return Rounds([(self.protocol, releases)]).guaranteed(delta=delta)
 
     def leaked(self, releases: int) -> Value:
         """What one data set is known to leak; takes some seconds."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from shuffledp import checks
-from shuffledp.training.accounting import Rounds
+from shuffledp.training.accounting import CheckInRounds
 from shuffledp.training.data import Array
 from shuffledp.training.gradients import Loss, cross_entropy, step
 from shuffledp.training.noise import gaussian_grid
@@ -59,7 +59,7 @@ class CheckInTrainer(Trainer):
         clients = len(self.inputs)
         self.sigma, self.releases = checks.positive("sigma", sigma), checks.count("rounds", rounds)
         self.rate = checks.real("rate", rate, "a number in (0, 1]", 0.0, math.nextafter(1.0, 2.0))
-        self.account = Rounds(
+        self.account = CheckInRounds(
             sigma=self.sigma,
             clients=clients,
             rate=self.rate,

@@ -18,7 +18,7 @@ import torch
 
 from shuffledp import checks
 from shuffledp.errors import MissingExtraError, TrainingError
-from shuffledp.training.accounting import Rounds, Spent
+from shuffledp.training.accounting import CheckInRounds, Spent
 from shuffledp.training.noise import Randomness, Secure
 
 os.environ.setdefault("FLWR_TELEMETRY_ENABLED", "0")
@@ -107,7 +107,7 @@ class ShuffledCheckIn(FedAvg):  # type: ignore[misc]
             min_available_nodes=clients,
         )
         self.clip, self.step, self.rounds = clip, checks.positive("step", step), 0
-        self.account = Rounds(sigma=sigma, clients=clients, rate=rate, delta=delta)
+        self.account = CheckInRounds(sigma=sigma, clients=clients, rate=rate, delta=delta)
         self._arrays: ArrayRecord | None = None
 
     @property

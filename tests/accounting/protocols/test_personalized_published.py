@@ -8,8 +8,8 @@ import pytest
 
 from shuffledp import LDP, Channel, Laplace, ParameterError, Shuffled, refute
 from shuffledp.accounting.bounds import get_bound
-from shuffledp.accounting.bounds.hps import gaussian_hps, gdp_ccc, laplace_hps
 from shuffledp.accounting.bounds.identity import delta_lower
+from shuffledp.accounting.bounds.published_personalized import gaussian_hps, gdp_ccc, laplace_hps
 from shuffledp.accounting.curves import GDPCurve
 from shuffledp.accounting.protocols import published_budgets, published_hps
 from shuffledp.accounting.randomizers.families import LaplaceFamily

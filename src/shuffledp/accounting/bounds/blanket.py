@@ -16,7 +16,7 @@ from shuffledp.accounting.bounds.scopes import known_law
 from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.accounting.curves.gdp import gaussian_start
-from shuffledp.accounting.randomizers import Randomizer, Scene
+from shuffledp.accounting.randomizers import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Refutation, Status, Theorem
@@ -38,21 +38,21 @@ def _engine_width(width: float) -> float:
 
 def blanket_curve(randomizer: Randomizer, n: int) -> ProfileCurve:
     """The largest blanket bound over the candidate pairs and both directions."""
-    scenes = randomizer.blankets()
+    pairs = randomizer.blankets()
 
     @lru_cache(maxsize=256)
     def delta(epsilon: float, width: float) -> float:
         return max(
             delta_upper(outcomes, n, epsilon, width)
-            for scene in scenes
-            for outcomes in _both_ways(scene)
+            for pair in pairs
+            for outcomes in _both_ways(pair)
         )
 
     def profile(epsilon: float, width: float) -> Enclosure:
         value = delta(epsilon, max(_engine_width(width), randomizer.resolution))
         return Enclosure(value, value)
 
-    return ProfileCurve(profile, PureEnd(randomizer.eps0), guess=_guess(scenes[0].outcomes, n))
+    return ProfileCurve(profile, PureEnd(randomizer.eps0), guess=_guess(pairs[0].outcomes, n))
 
 
 def _guess(outcomes: Outcomes, n: int) -> Guess:
@@ -63,10 +63,10 @@ def _guess(outcomes: Outcomes, n: int) -> Guess:
     return partial(gaussian_start, mu)
 
 
-def _both_ways(scene: Scene) -> list[Outcomes]:
-    if scene.symmetric:
-        return [scene.outcomes]
-    return [scene.outcomes, scene.outcomes.swapped()]
+def _both_ways(pair: VictimPair) -> list[Outcomes]:
+    if pair.symmetric:
+        return [pair.outcomes]
+    return [pair.outcomes, pair.outcomes.swapped()]
 
 
 class _CellsCurve(ProfileCurve):
@@ -80,12 +80,12 @@ class _CellsCurve(ProfileCurve):
         return found if delta >= _LEAST_DELTA else Enclosure(found.lower, math.inf)
 
 
-def dataset_curve(scene: Scene, n: int, end: PureEnd) -> ProfileCurve:
+def dataset_curve(pair: VictimPair, n: int, end: PureEnd) -> ProfileCurve:
     """Exact curve of one data set."""
 
     @lru_cache(maxsize=256)
     def profile(epsilon: float, width: float, forward: bool) -> Enclosure:
-        outcomes = scene.outcomes if forward else scene.outcomes.swapped()
+        outcomes = pair.outcomes if forward else pair.outcomes.swapped()
         if end.vanished(epsilon):
             return Enclosure(0.0, 0.0)
         lower = delta_lower(outcomes, n, epsilon, _engine_width(width))
@@ -93,13 +93,13 @@ def dataset_curve(scene: Scene, n: int, end: PureEnd) -> ProfileCurve:
             return Enclosure(lower, lower)
         return Enclosure(lower, max(delta_upper(outcomes, n, epsilon, _engine_width(width)), lower))
 
-    kind = ProfileCurve if scene.outcomes.low is None else _CellsCurve
+    kind = ProfileCurve if pair.outcomes.low is None else _CellsCurve
     return kind(
         lambda epsilon, width: profile(epsilon, width, True),
         end=end,
         direction=Direction.LOWER,
-        guess=_guess(scene.outcomes, n),
-        reverse=None if scene.symmetric else lambda epsilon, width: profile(epsilon, width, False),
+        guess=_guess(pair.outcomes, n),
+        reverse=None if pair.symmetric else lambda epsilon, width: profile(epsilon, width, False),
     )
 
 
@@ -197,17 +197,17 @@ def blanket(randomizer: Randomizer, n: int) -> Curve:
 )
 def dataset(randomizer: Randomizer, n: int) -> Curve:
     """Best of the randomizer's usual data sets."""
-    scenes = randomizer.datasets()
-    return WorstDataset([dataset_curve(scene, n, PureEnd(randomizer.eps0)) for scene in scenes])
+    pairs = randomizer.datasets()
+    return WorstDataset([dataset_curve(pair, n, PureEnd(randomizer.eps0)) for pair in pairs])
 
 
 def _ratios(randomizer: Randomizer) -> tuple[float, float]:
     """eps0 and the total variation of the worst pair."""
-    scenes = randomizer.blankets()
-    if not 0.0 < randomizer.eps0 <= _MOST_BUDGET or len(scenes) != 1 or scenes[0].outcomes.unseen:
+    pairs = randomizer.blankets()
+    if not 0.0 < randomizer.eps0 <= _MOST_BUDGET or len(pairs) != 1 or pairs[0].outcomes.unseen:
         condition = f"a pure randomizer of 0 < eps0 <= {_MOST_BUDGET:g} with one worst pair"
         raise RegimeError(condition, str(randomizer))
-    outcomes = scenes[0].outcomes
+    outcomes = pairs[0].outcomes
     return randomizer.eps0, float(0.5 * np.abs(outcomes.first - outcomes.second).sum())
 
 

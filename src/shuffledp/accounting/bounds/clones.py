@@ -98,7 +98,7 @@ def _pair(eps0: float, n: int, weight: Weight) -> ProfileCurve:
     return ProfileCurve(
         profile,
         end=PureEnd(eps0),
-        many=lambda epsilons: deltas([sums(epsilon) for epsilon in epsilons]),
+        enclose_many=lambda epsilons: deltas([sums(epsilon) for epsilon in epsilons]),
         exact_renyi=lambda order: pair_renyi(eps0, n, weight, order).upper,
         guess=gaussian_guess(eps0, n, p),
     )

@@ -94,13 +94,15 @@ class _Composed(ProfileCurve):
 
 def composed_upper(rounds: Sequence[AnyRound]) -> ProfileCurve:
     """Upper bounds for all rounds together."""
-    losses = [(_upper_losses(_one(r)), r.count) for r in rounds]
+    losses = [(_upper_losses(_single_round(r)), r.count) for r in rounds]
     end = PureEnd(pure_budget(rounds))
     return _Composed(
         _profile(losses),
         end=end,
         guess=_guess(losses),
-        exact_renyi=lambda order: _added((r.count, _renyi(_one(r), order)) for r in rounds),
+        exact_renyi=lambda order: _added(
+            (r.count, _renyi(_single_round(r), order)) for r in rounds
+        ),
         converted=composed_renyi(rounds) if end.reached else None,
         limit=SearchLimit(max(200.0, 1.01 * _largest(losses))),
     )
@@ -108,12 +110,14 @@ def composed_upper(rounds: Sequence[AnyRound]) -> ProfileCurve:
 
 def composed_lower(rounds: Sequence[AnyRound]) -> ProfileCurve:
     """What one data set leaks in all rounds together; each round asks for its own attribute."""
-    pairs = [_lower_losses(_one(r)) for r in rounds]
+    pairs = [_lower_losses(_single_round(r)) for r in rounds]
     forward = [(pair[0], r.count) for pair, r in zip(pairs, rounds, strict=True)]
     reverse = [(pair[1], r.count) for pair, r in zip(pairs, rounds, strict=True)]
 
     def renyi(order: float) -> float:
-        return _added(((r.count, _leaked_renyi(_one(r), order)) for r in rounds), upper=False)
+        return _added(
+            ((r.count, _leaked_renyi(_single_round(r), order)) for r in rounds), upper=False
+        )
 
     return ProfileCurve(
         _profile(forward, upper=False),
@@ -133,7 +137,7 @@ def _added(terms: Iterable[tuple[int, float]], upper: bool = True) -> float:
 
 def composed_renyi(rounds: Sequence[AnyRound]) -> RenyiCurve:
     """Rényi divergences added up, then converted."""
-    ones = [(_one(r), r.count) for r in rounds]
+    ones = [(_single_round(r), r.count) for r in rounds]
 
     def divergence(order: float) -> float:
         return _added((count, _quick_renyi(r, order)) for r, count in ones)
@@ -191,7 +195,7 @@ def composed_gdp(rounds: Sequence[AnyRound]) -> GDPCurve:
     return GDPCurve(math.sqrt(total))
 
 
-def _one(r: AnyRound) -> AnyRound:
+def _single_round(r: AnyRound) -> AnyRound:
     """The same round once: what the caches know."""
     return (
         StatedRound(r.epsilon, r.delta, 1)

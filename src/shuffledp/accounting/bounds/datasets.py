@@ -114,7 +114,7 @@ def dataset_3rr(randomizer: LDP, n: int) -> Curve:
     return ProfileCurve(
         lambda epsilon, width: sums(epsilon).delta(width),
         end=PureEnd(eps0),
-        many=lambda epsilons: deltas([sums(epsilon) for epsilon in epsilons]),
+        enclose_many=lambda epsilons: deltas([sums(epsilon) for epsilon in epsilons]),
         direction=Direction.LOWER,
         exact_renyi=lambda order: moments.divergence(order).lower,
         guess=gaussian_guess(eps0, n, 2.0 * decay * (1.0 + 2.0 * decay) / (1.0 + decay) ** 2),

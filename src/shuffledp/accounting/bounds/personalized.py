@@ -18,7 +18,7 @@ from shuffledp.accounting.bounds.identity import delta_upper
 from shuffledp.accounting.bounds.scopes import known_law
 from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd, SearchLimit
-from shuffledp.accounting.randomizers import Randomizer, Scene
+from shuffledp.accounting.randomizers import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.enclosure import QUICK, Enclosure
@@ -65,14 +65,14 @@ class PersonalCurve(ProfileCurve):
 
 
 def personal_curve(
-    scenes: list[Scene], crowd: DominatingBinomial, end: PureEnd, near: float = 0.0
+    pairs: list[VictimPair], crowd: DominatingBinomial, end: PureEnd, near: float = 0.0
 ) -> PersonalCurve:
-    """The upper bound for a victim with these scenes among a crowd that this binomial dominates."""
+    """The upper bound for a victim with these pairs among a crowd that this binomial dominates."""
     share = crowd.p if crowd.trials else 1.0
     cases = []
-    for scene in scenes:
-        outcomes = scene.outcomes.shrunk(share)
-        cases += [outcomes] if scene.symmetric else [outcomes, outcomes.swapped()]
+    for pair in pairs:
+        outcomes = pair.outcomes.shrunk(share)
+        cases += [outcomes] if pair.symmetric else [outcomes, outcomes.swapped()]
 
     @lru_cache(maxsize=256)
     def profile(epsilon: float, width: float) -> Enclosure:

@@ -22,8 +22,8 @@ from shuffledp.accounting.randomizers import (
     Gaussian,
     Randomizer,
     Repeated,
-    Scene,
     Subsampled,
+    VictimPair,
 )
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
@@ -219,9 +219,9 @@ def pair_profile(pair: GaussianPair) -> ProfileCurve:
     """delta(eps) of one round, both directions, certified."""
     root = math.sqrt(pair.h)
     furthest = SearchLimit(min(0.5 * pair.h + 38.0 * root + 1.0, _STEEPEST))
-    scene = Scene("at a distance or among the others", "all at one value", pair.outcomes())
+    case = VictimPair("at a distance or among the others", "all at one value", pair.outcomes())
     curve = replace(
-        dataset_curve(scene, pair.reports, NEVER),
+        dataset_curve(case, pair.reports, NEVER),
         limit=furthest,
         exact_renyi=lambda order: pair.renyi(order).lower,
     )

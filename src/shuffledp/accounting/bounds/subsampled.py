@@ -78,5 +78,5 @@ def subsampled(randomizer: Subsampled, n: int) -> ProfileCurve:
 def subsampled_dataset(randomizer: Subsampled, n: int) -> WorstDataset:
     """The usual data sets, the victim there only with probability q."""
     inner, m, q = _share(randomizer, n)
-    scenes = [replace(s, outcomes=s.outcomes.diluted(q)) for s in inner.datasets()]
-    return WorstDataset([dataset_curve(scene, m, PureEnd(inner.eps0)) for scene in scenes])
+    pairs = [replace(s, outcomes=s.outcomes.diluted(q)) for s in inner.datasets()]
+    return WorstDataset([dataset_curve(pair, m, PureEnd(inner.eps0)) for pair in pairs])

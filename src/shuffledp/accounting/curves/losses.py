@@ -99,7 +99,7 @@ class Samples:
         factor, revealing = _shortfall(np.diff(x), y, masses, revealing)
         losses = np.log1p(x[1:])
         losses = losses + roundings(8) * np.abs(losses) + 1e-300
-        return _made(losses, masses[1:] * factor, min(revealing * factor, 1.0))
+        return _losses_of(losses, masses[1:] * factor, min(revealing * factor, 1.0))
 
     def below(self, whole: bool = True) -> Losses:
         """Losses whose profile is nowhere above the true one.
@@ -121,7 +121,7 @@ class Samples:
         upper[one] = max(upper[one], reverse[1][0])
         apart = np.append(np.diff(at) > 0.0, True)  # the farthest slopes on the left may round to 0
         at, lower, upper, one = at[apart], lower[apart], upper[apart], int(apart[:one].sum())
-        knots, values = _under(at, np.maximum(lower, 0.0), upper, None if whole else one)
+        knots, values = _chords_below(at, np.maximum(lower, 0.0), upper, None if whole else one)
         knots, values = lower_hull(knots, np.maximum(values, np.maximum(-knots, 0.0)))
         masses, revealing = _masses(np.diff(knots), values)
         long = _profile(np.diff(knots), masses, revealing)
@@ -130,7 +130,7 @@ class Samples:
         losses = np.log1p(knots[1:])
         # budgets are known from above: the last knot may lie a few roundings beyond the true end
         losses = losses - roundings(64) * np.abs(losses) - 1e-300
-        return _made(losses, masses[1:] * factor, 0.0)
+        return _losses_of(losses, masses[1:] * factor, 0.0)
 
     def _at_smaller_slope(self, x: Array, low: Array, high: Array) -> tuple[Array, Array]:
         """Moved to slopes smaller by a rounding:
@@ -160,7 +160,7 @@ def _profile(gaps: Array, masses: Array, revealing: float) -> Array:
     return np.asarray(np.cumsum(steps[::-1])[::-1])
 
 
-def _under(x: Array, low: Array, high: Array, apart: int | None) -> tuple[Array, Array]:
+def _chords_below(x: Array, low: Array, high: Array, apart: int | None) -> tuple[Array, Array]:
     """Knots of a function below every profile that lies between ``low`` and ``high`` at x.
 
     Between two points the chord of the two before, extended, and that of the two after both lie
@@ -191,7 +191,7 @@ def _under(x: Array, low: Array, high: Array, apart: int | None) -> tuple[Array,
     return knots[keep], values[keep]
 
 
-def _made(losses: Array, masses: Array, revealing: float) -> Losses:
+def _losses_of(losses: Array, masses: Array, revealing: float) -> Losses:
     keep = masses > 0.0
     return Losses(losses[keep], masses[keep], revealing)
 

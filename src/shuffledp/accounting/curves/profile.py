@@ -33,9 +33,9 @@ class ProfileCurve(Curve):
 
     ``direction`` says which end of the enclosures to answer with: UPPER for a bound on every pair
     of data sets, LOWER for one concrete pair. ``exact_renyi`` is the pair's own divergence, the
-    larger of both directions, where it is known better than through the profile. ``many`` encloses
-    a symmetric profile at many epsilons, coarsely and cheaply. Where delta never vanishes searches
-    stop at ``limit``, and say so.
+    larger of both directions, where it is known better than through the profile. ``enclose_many``
+    encloses a symmetric profile at many epsilons, coarsely and cheaply. Where delta never vanishes
+    searches stop at ``limit``, and say so.
     """
 
     forward: Profile
@@ -44,7 +44,7 @@ class ProfileCurve(Curve):
     reverse: Profile | None = None
     exact_renyi: Callable[[float], float] | None = None
     guess: Guess | None = None
-    many: Callable[[list[float]], tuple[Array, Array]] | None = None
+    enclose_many: Callable[[list[float]], tuple[Array, Array]] | None = None
     limit: SearchLimit = _LIMIT
     kind: ClassVar[str] = "profile"
 
@@ -64,8 +64,8 @@ class ProfileCurve(Curve):
         return Enclosure(max(value.lower, other.lower), max(value.upper, other.upper))
 
     def sampled(self, epsilons: list[float]) -> tuple[Ends, Ends]:
-        if self.many is not None:
-            both = self.many(epsilons)
+        if self.enclose_many is not None:
+            both = self.enclose_many(epsilons)
             return both, both
         forward = _ends([self.forward(x, COARSE) for x in epsilons])
         if self.reverse is None:
@@ -165,9 +165,9 @@ class ProfileCurve(Curve):
         if quantity == "epsilon":
             return [self._end(self.enclose_epsilon(delta, QUICK, one_sided=True)) for delta in at]
         if quantity == "delta":
-            if self.many is None:
+            if self.enclose_many is None:
                 return [self._end(self.enclose(epsilon, QUICK)) for epsilon in at]
-            lower, upper = self.many(list(at))
+            lower, upper = self.enclose_many(list(at))
             return list(map(float, upper if self.direction is Direction.UPPER else lower))
         if quantity == "tradeoff":
             return self._sketched_tradeoff(at)

@@ -6,7 +6,7 @@ from shuffledp.accounting.protocols.description import describe, restore
 from shuffledp.accounting.protocols.gaussian import SigmaCalibration, calibrate_sigma, pair_values
 from shuffledp.accounting.protocols.personalized import BudgetClass, Guarantees, Personalized
 from shuffledp.accounting.protocols.published_budgets import published_budgets, published_hps
-from shuffledp.accounting.protocols.refute import Refutal, refute
+from shuffledp.accounting.protocols.refute import RefutationAttempt, refute
 from shuffledp.accounting.protocols.rounds import CentralMinibatches, Rounds, Stated
 from shuffledp.accounting.protocols.shuffled import Shuffled
 
@@ -16,7 +16,7 @@ __all__ = [
     "CentralMinibatches",
     "Guarantees",
     "Personalized",
-    "Refutal",
+    "RefutationAttempt",
     "Rounds",
     "Shuffled",
     "SigmaCalibration",

@@ -280,7 +280,7 @@ class Personalized(Protocol):
     def _own(self, wanted: _Wanted, upper: float, strength: float) -> bool:
         """Whether the report alone, without any shuffler, is known to leak no more."""
         top = self.family.top(strength)
-        alone = personal_curve(self.family.scenes(strength, strength), _NOBODY, PureEnd(top))
+        alone = personal_curve(self.family.pairs(strength, strength), _NOBODY, PureEnd(top))
         if wanted.quantity == "epsilon":
             return upper >= top or alone.enclose(upper, SEARCH).upper <= wanted.given * (
                 1.0 + _SAME
@@ -339,17 +339,17 @@ class Personalized(Protocol):
             clones = float(gammas @ counts)
             if clones <= 0.0:
                 continue
-            scenes = self.family.scenes(strong, reference)
-            cost = max(spread(scene.outcomes) for scene in scenes)
-            ranked.append((cost / (clones + 1.0), scenes, gammas, counts))
+            pairs = self.family.pairs(strong, reference)
+            cost = max(spread(pair.outcomes) for pair in pairs)
+            ranked.append((cost / (clones + 1.0), pairs, gammas, counts))
         end = PureEnd(self.family.top(strong))
         near = wanted.ratio * strong
         if not ranked:
-            return personal_curve(self.family.scenes(strong, strong), _NOBODY, end, near)
+            return personal_curve(self.family.pairs(strong, strong), _NOBODY, end, near)
         ranked.sort(key=lambda entry: entry[0])
         curves = [
-            personal_curve(scenes, dominating_binomial(gammas, counts), end, near)
-            for _, scenes, gammas, counts in ranked[: 1 if self._grouped else 2]
+            personal_curve(pairs, dominating_binomial(gammas, counts), end, near)
+            for _, pairs, gammas, counts in ranked[: 1 if self._grouped else 2]
         ]
         if len(curves) == 1:
             return curves[0]
@@ -378,10 +378,10 @@ class Personalized(Protocol):
         others, counts = crowd.strengths[keep], counts[keep]
         # against a crowd of another strength ratios may be unbounded: there tests do better
         if others.size == 1 and (others[0] == strong or self.family.bounded):
-            scenes = self.family.datasets(strong, float(others[0]))
+            pairs = self.family.datasets(strong, float(others[0]))
             n = int(counts[0]) + 1
             end = PureEnd(self.family.member(strong).eps0)
-            worst = WorstDataset([dataset_curve(scene, n, end) for scene in scenes])
+            worst = WorstDataset([dataset_curve(pair, n, end) for pair in pairs])
             return float(getattr(worst, wanted.quantity)(wanted.given))
         tests = _Tests(self.family, strong, others, counts, None if sides is None else sides[keep])
         if wanted.quantity == "epsilon":

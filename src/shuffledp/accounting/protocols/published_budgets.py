@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shuffledp import checks
 from shuffledp.accounting.bounds import get_bound, get_theorem
-from shuffledp.accounting.bounds.hps import (
+from shuffledp.accounting.bounds.published_personalized import (
     channel_hps,
     clones_curve,
     gaussian_hps,

@@ -10,7 +10,7 @@ from shuffledp.accounting.bounds import get_bound
 from shuffledp.accounting.bounds.identity import delta_lower
 from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.protocols.shuffled import Shuffled
-from shuffledp.accounting.randomizers import Randomizer, Scene
+from shuffledp.accounting.randomizers import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.catalogue import PARAMETERS, build
 from shuffledp.errors import ParameterError, answering
 from shuffledp.labels import Value
@@ -21,7 +21,7 @@ _WIDTH = 1e-3
 
 
 @dataclass(frozen=True)
-class Refutal:
+class RefutationAttempt:
     """The worst data set found, and whether it violates the claim."""
 
     refuted: bool
@@ -47,7 +47,7 @@ class Refutal:
         }
 
 
-def refute(randomizer: Randomizer, n: int, *, epsilon: float, delta: float) -> Refutal:
+def refute(randomizer: Randomizer, n: int, *, epsilon: float, delta: float) -> RefutationAttempt:
     """Search data sets with all others at one value for one that leaks more than delta at epsilon.
 
     Both directions are tried; on a real domain a grid of values is refined around the worst. The
@@ -61,7 +61,7 @@ def refute(randomizer: Randomizer, n: int, *, epsilon: float, delta: float) -> R
     delta = checks.probability("delta", delta)
     with answering(randomizer, {"n": n, "epsilon": epsilon, "delta": delta}):
         search, searched = _search(randomizer, n, epsilon)
-    return Refutal(search.delta > delta, search.delta, search.dataset, searched, delta)
+    return RefutationAttempt(search.delta > delta, search.delta, search.dataset, searched, delta)
 
 
 def _search(randomizer: Randomizer, n: int, epsilon: float) -> tuple[_Search, str]:
@@ -106,14 +106,14 @@ class _Search:
         self.n, self.epsilon = n, epsilon
         self.tried, self.delta, self.dataset, self.point = 0, 0.0, "none leaks anything", 0.0
 
-    def try_all(self, scenes: list[Scene], point: float = 0.0) -> None:
-        for scene in scenes:
-            ways = [(scene.outcomes, "")]
-            if not scene.symmetric:
-                ways.append((scene.outcomes.swapped(), " (values exchanged)"))
+    def try_all(self, pairs: list[VictimPair], point: float = 0.0) -> None:
+        for pair in pairs:
+            ways = [(pair.outcomes, "")]
+            if not pair.symmetric:
+                ways.append((pair.outcomes.swapped(), " (values exchanged)"))
             for outcomes, suffix in ways:
                 self.tried += 1
                 value = delta_lower(outcomes, self.n, self.epsilon, _WIDTH)
                 if value > self.delta:
                     self.delta, self.point = value, point
-                    self.dataset = f"victim {scene.victim}{suffix}; others: {scene.others}"
+                    self.dataset = f"victim {pair.victim}{suffix}; others: {pair.others}"

@@ -1,6 +1,6 @@
 """What a device runs, as small frozen descriptions. Nothing is sampled here."""
 
-from shuffledp.accounting.randomizers.base import Randomizer, Scene
+from shuffledp.accounting.randomizers.base import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.checkin import CheckIn
 from shuffledp.accounting.randomizers.continuous import (
     DiscreteLaplace,
@@ -48,11 +48,11 @@ __all__ = [
     "Piecewise",
     "Randomizer",
     "Repeated",
-    "Scene",
     "Subsampled",
     "SubsetSelection",
     "TruncatedLaplace",
     "UnaryEncoding",
+    "VictimPair",
     "optimised_unary",
     "rappor",
 ]

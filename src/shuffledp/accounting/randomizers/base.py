@@ -14,7 +14,7 @@ from shuffledp.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class VictimPair:
     """Two values of the victim against a base, in words and in numbers."""
 
     victim: str
@@ -52,11 +52,11 @@ class Randomizer(ABC):
         return None
 
     @abstractmethod
-    def blankets(self) -> list[Scene]:
+    def blankets(self) -> list[VictimPair]:
         """Candidate worst pairs against a blanket below every law."""
 
     @abstractmethod
-    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+    def datasets(self, points: Sequence[float] = ()) -> list[VictimPair]:
         """Concrete data sets. ``points`` of the domain, if it has one, replace the usual values."""
 
     def swaps(self) -> list[Swap]:

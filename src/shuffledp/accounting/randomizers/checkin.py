@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers.base import Scene, Wrapper, wrapped
+from shuffledp.accounting.randomizers.base import VictimPair, Wrapper, wrapped
 from shuffledp.accounting.randomizers.swaps import Swap
 from shuffledp.errors import ParameterError
 
@@ -31,14 +31,14 @@ class CheckIn(Wrapper):
     def __str__(self) -> str:
         return f"{self.randomizer}, checked in with probability {self.rate:g}"
 
-    def _thin(self, scenes: list[Scene]) -> list[Scene]:
-        return [replace(scene, outcomes=scene.outcomes.thinned(self.rate)) for scene in scenes]
+    def _thin(self, pairs: list[VictimPair]) -> list[VictimPair]:
+        return [replace(pair, outcomes=pair.outcomes.thinned(self.rate)) for pair in pairs]
 
-    def blankets(self) -> list[Scene]:
+    def blankets(self) -> list[VictimPair]:
         return self._thin(self.randomizer.blankets())
 
     def swaps(self) -> list[Swap]:
         return [swap.thinned(self.rate) for swap in self.randomizer.swaps()]
 
-    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+    def datasets(self, points: Sequence[float] = ()) -> list[VictimPair]:
         return self._thin(self.randomizer.datasets(points))

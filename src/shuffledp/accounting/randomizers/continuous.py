@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers.base import Randomizer, Scene
+from shuffledp.accounting.randomizers.base import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import ParameterError, RegimeError
 from shuffledp.labels import in_full
@@ -59,25 +59,25 @@ class AdditiveNoise(Randomizer):
     def _outcomes(self, others: float | None) -> Outcomes:
         """Victim at the two ends; all others at a share of the interval, or the blanket."""
 
-    def blankets(self) -> list[Scene]:
+    def blankets(self) -> list[VictimPair]:
         ends = f"0 against {self.span:g}"
-        return [Scene(ends, "blanket", self._outcomes(None), symmetric=True)]
+        return [VictimPair(ends, "blanket", self._outcomes(None), symmetric=True)]
 
-    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
-        scenes = []
+    def datasets(self, points: Sequence[float] = ()) -> list[VictimPair]:
+        found = []
         for point in points or [share * self.span for share in _DEFAULT_SHARES]:
             if not 0.0 <= point <= self.span:
                 raise ParameterError("points", f"numbers in [0, {self.span:g}]", point)
             share = self._placed(point) / self.span
-            scenes.append(
-                Scene(
+            found.append(
+                VictimPair(
                     f"0 against {self.span:g}",
                     f"all at {share * self.span:g}",
                     self._outcomes(share),
                     symmetric=share == 0.5,
                 )
             )
-        return scenes
+        return found
 
     def _placed(self, point: float) -> float:
         """The input nearest to a point."""
@@ -227,7 +227,7 @@ class Gaussian(AdditiveNoise):
         noise = f"Gaussian noise, sigma = {in_full(self.sigma)}, sensitivity {self.sensitivity:g}"
         return noise + (", on a line" if self.scalar else "")
 
-    def blankets(self) -> list[Scene]:
+    def blankets(self) -> list[VictimPair]:
         if not self.scalar:
             raise RegimeError("numbers in an interval (scalar=True)", str(self))
         return super().blankets()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers.base import Randomizer, Scene
+from shuffledp.accounting.randomizers.base import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.continuous import (
     DiscreteLaplace,
     Gaussian,
@@ -62,10 +62,10 @@ class OneCoordinate(Randomizer):
     def __str__(self) -> str:
         return f"one of {self.dimensions} coordinates: {self.randomizer}"
 
-    def blankets(self) -> list[Scene]:
+    def blankets(self) -> list[VictimPair]:
         return self.randomizer.blankets()
 
-    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+    def datasets(self, points: Sequence[float] = ()) -> list[VictimPair]:
         return self.randomizer.datasets()
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers.base import Randomizer, Scene
+from shuffledp.accounting.randomizers.base import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.cells import gaussian_cells, laplace_cells
 from shuffledp.accounting.randomizers.continuous import Gaussian, Laplace
 from shuffledp.accounting.randomizers.finite import KRR, Channel
@@ -62,11 +62,11 @@ class Family(ABC):
         """gamma_i, rounded down, for victims of strength low to high (equal: one class)."""
 
     @abstractmethod
-    def scenes(self, strength: float, reference: float) -> list[Scene]:
+    def pairs(self, strength: float, reference: float) -> list[VictimPair]:
         """Candidate worst pairs of a victim against omega."""
 
     @abstractmethod
-    def datasets(self, strength: float, other: float) -> list[Scene]:
+    def datasets(self, strength: float, other: float) -> list[VictimPair]:
         """Concrete data sets: all others of one strength and at one value."""
 
     @abstractmethod
@@ -122,13 +122,13 @@ class LaplaceFamily(Family):
                 share = share * np.where(others < low, (spread - near) / (spread - far), 0.0)
         return np.where(others <= reference, down(np.clip(share, 0.0, 1.0), FORMULA), 0.0)
 
-    def scenes(self, strength: float, reference: float) -> list[Scene]:
+    def pairs(self, strength: float, reference: float) -> list[VictimPair]:
         outcomes = laplace_cells(strength, reference, 0.5)
-        return [Scene("0 against 1", "common blanket", outcomes, symmetric=True)]
+        return [VictimPair("0 against 1", "common blanket", outcomes, symmetric=True)]
 
-    def datasets(self, strength: float, other: float) -> list[Scene]:
+    def datasets(self, strength: float, other: float) -> list[VictimPair]:
         return [
-            Scene("0 against 1", words, laplace_cells(strength, other, point), point == 0.5)
+            VictimPair("0 against 1", words, laplace_cells(strength, other, point), point == 0.5)
             for words, point in zip(self.places, self._points, strict=True)
             if point != 1.0  # mirrors "all at 0"
         ]
@@ -182,15 +182,15 @@ class KRRFamily(Family):
         masses[place] *= math.exp(strength)
         return masses
 
-    def scenes(self, strength: float, reference: float) -> list[Scene]:
+    def pairs(self, strength: float, reference: float) -> list[VictimPair]:
         first, second, omega = (self._law(strength, place) for place in (0, 1, None))
         outcomes = Outcomes.discrete(first, second, omega)
-        return [Scene("x against x'", "common blanket", outcomes, symmetric=True)]
+        return [VictimPair("x against x'", "common blanket", outcomes, symmetric=True)]
 
-    def datasets(self, strength: float, other: float) -> list[Scene]:
+    def datasets(self, strength: float, other: float) -> list[VictimPair]:
         first, second = self._law(strength, 0), self._law(strength, 1)
         return [
-            Scene(
+            VictimPair(
                 "x against x'",
                 self.places[place],
                 Outcomes.discrete(first, second, self._law(other, place)),
@@ -249,13 +249,13 @@ class GaussianFamily(Family):
         least = share(np.maximum(variance - (low**-2.0 - high**-2.0), 1e-300))
         return np.clip(np.minimum(share(up(variance, roundings(90))), least), 0.0, 1.0)
 
-    def scenes(self, strength: float, reference: float) -> list[Scene]:
+    def pairs(self, strength: float, reference: float) -> list[VictimPair]:
         outcomes = gaussian_cells(1.0 / strength, 1.0 / reference, None)
-        return [Scene("0 against 1", "common blanket", outcomes, symmetric=True)]
+        return [VictimPair("0 against 1", "common blanket", outcomes, symmetric=True)]
 
-    def datasets(self, strength: float, other: float) -> list[Scene]:
+    def datasets(self, strength: float, other: float) -> list[VictimPair]:
         return [
-            Scene("0 against 1", words, gaussian_cells(1.0 / strength, 1.0 / other, point))
+            VictimPair("0 against 1", words, gaussian_cells(1.0 / strength, 1.0 / other, point))
             for words, point in zip(self.places, self._points, strict=True)
             if point != 1.0
         ]
@@ -301,11 +301,11 @@ class ChannelFamily(Family):
         ratios = [float((self._floor(float(s))[seen] / omega[seen]).min()) for s in others]
         return np.clip(down(np.array(ratios), FORMULA), 0.0, 1.0)
 
-    def scenes(self, strength: float, reference: float) -> list[Scene]:
+    def pairs(self, strength: float, reference: float) -> list[VictimPair]:
         floor, rows = self._floor(reference), self.member(strength).matrix
         omega = floor / floor.sum()
         return [
-            Scene(
+            VictimPair(
                 f"{x + 1} against {y + 1}",
                 "common blanket",
                 Outcomes.discrete(rows[x], rows[y], omega),
@@ -314,10 +314,10 @@ class ChannelFamily(Family):
             for y in range(x + 1, len(rows))
         ]
 
-    def datasets(self, strength: float, other: float) -> list[Scene]:
+    def datasets(self, strength: float, other: float) -> list[VictimPair]:
         rows, laws = self.member(strength).matrix, self.member(other).matrix
         return [
-            Scene(
+            VictimPair(
                 f"{x + 1} against {y + 1}",
                 f"all at {z + 1}",
                 Outcomes.discrete(rows[x], rows[y], law),

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers.base import Randomizer, Scene
+from shuffledp.accounting.randomizers.base import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.accounting.randomizers.swaps import (
     Arrival,
@@ -82,17 +82,19 @@ class Symmetric(Randomizer):
         first, second, third_mass = np.array(rows).T
         return Outcomes.discrete(first, second, third_mass, rest)
 
-    def blankets(self) -> list[Scene]:
-        return [Scene("x against x'", "blanket", self._outcomes(None), symmetric=True)]
+    def blankets(self) -> list[VictimPair]:
+        return [VictimPair("x against x'", "blanket", self._outcomes(None), symmetric=True)]
 
-    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+    def datasets(self, points: Sequence[float] = ()) -> list[VictimPair]:
         # "all at x" mirrors "all at x'": exchanging the victim's values covers it
-        scenes = [Scene("x against x'", "all at x'", self._outcomes(1))]
+        found = [VictimPair("x against x'", "all at x'", self._outcomes(1))]
         if self._only_two:
-            return scenes
+            return found
         between = self._third_between
-        return scenes + [
-            Scene("x against x'", f"all at {words}", self._outcomes(2, third), symmetric=between)
+        return found + [
+            VictimPair(
+                "x against x'", f"all at {words}", self._outcomes(2, third), symmetric=between
+            )
             for words, third in self._thirds().items()
         ]
 
@@ -436,8 +438,8 @@ class UnaryEncoding(Randomizer):
         first, second, third = np.array(rows).T
         return Outcomes.discrete(first, second, third, rest)
 
-    def blankets(self) -> list[Scene]:
-        return [Scene("x against x'", "blanket", self._bits("blanket"), symmetric=True)]
+    def blankets(self) -> list[VictimPair]:
+        return [VictimPair("x against x'", "blanket", self._bits("blanket"), symmetric=True)]
 
     def swaps(self) -> list[Swap]:
         """rho: no bit is true; so rho / r depends on the bit of the other user's value alone."""
@@ -465,12 +467,12 @@ class UnaryEncoding(Randomizer):
             )
         return [Swap(tuple(laws), (tuple(arrivals),), symmetric=True)]
 
-    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
-        scenes = [Scene("x against x'", "all at x'", self._bits("x'"))]
+    def datasets(self, points: Sequence[float] = ()) -> list[VictimPair]:
+        found = [VictimPair("x against x'", "all at x'", self._bits("x'"))]
         if self.k >= 3:
             third = self._bits("third")
-            scenes.append(Scene("x against x'", "all at a third value", third, symmetric=True))
-        return scenes
+            found.append(VictimPair("x against x'", "all at a third value", third, symmetric=True))
+        return found
 
 
 def _flip(eps0: float, share: float) -> float:
@@ -567,10 +569,10 @@ class Channel(Randomizer):
         columns = zip(*laws, strict=True)
         return float(1 - sum(min(column) for column in columns))
 
-    def blankets(self) -> list[Scene]:
+    def blankets(self) -> list[VictimPair]:
         blanket = self.matrix.min(axis=0)
         return [
-            Scene(
+            VictimPair(
                 f"{x + 1} against {y + 1}",
                 "blanket",
                 Outcomes.discrete(self.matrix[x], self.matrix[y], blanket, self._rest),
@@ -584,9 +586,9 @@ class Channel(Randomizer):
             return []
         return [channel_swap(rows, x, y) for x, y in self._pairs()]
 
-    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+    def datasets(self, points: Sequence[float] = ()) -> list[VictimPair]:
         return [
-            Scene(
+            VictimPair(
                 f"{x + 1} against {y + 1}",
                 f"all at {z + 1}",
                 Outcomes.discrete(self.matrix[x], self.matrix[y], row),

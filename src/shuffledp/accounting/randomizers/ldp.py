@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers.base import Randomizer, Scene
+from shuffledp.accounting.randomizers.base import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.finite import KRR
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.accounting.randomizers.swaps import Swap, any_randomizer
@@ -47,22 +47,22 @@ class LDP(Randomizer):
         order = ", each chosen by looking at earlier reports" if self.sequential else ""
         return f"any {self.eps0:g}-LDP randomizer{order}"
 
-    def blankets(self) -> list[Scene]:
+    def blankets(self) -> list[VictimPair]:
         if self.delta0:
             raise ConversionError("A blanket is known for pure randomizers only (delta0 = 0).")
         decay = math.exp(-self.eps0)
         likely, rare = 1.0 / (1.0 + decay), decay / (1.0 + decay)
         rest = math.tanh(0.5 * self.eps0)  # 1 - 2 rare
         pair = Outcomes.discrete([likely, rare], [rare, likely], np.full(2, rare), rest)
-        return [Scene("any two values", "blanket", pair, symmetric=True)]
+        return [VictimPair("any two values", "blanket", pair, symmetric=True)]
 
     def swaps(self) -> list[Swap]:
         return [] if self.delta0 or self.sequential else [any_randomizer(self.eps0)]
 
-    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+    def datasets(self, points: Sequence[float] = ()) -> list[VictimPair]:
         eps0 = min(self.eps0, 299.0)
         return [
-            Scene(f"{k}-RR: {scene.victim}", scene.others, scene.outcomes, scene.symmetric)
+            VictimPair(f"{k}-RR: {pair.victim}", pair.others, pair.outcomes, pair.symmetric)
             for k in (2, 3)
-            for scene in KRR(k, eps0=eps0).datasets()
+            for pair in KRR(k, eps0=eps0).datasets()
         ]

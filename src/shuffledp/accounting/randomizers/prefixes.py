@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers.base import Randomizer, Scene
+from shuffledp.accounting.randomizers.base import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.finite import LocalHashing
 from shuffledp.errors import ParameterError
 
@@ -43,8 +43,8 @@ class OnePrefix(Randomizer):
     def __str__(self) -> str:
         return f"one prefix of {self.bits} bits: {self.hashing}"
 
-    def blankets(self) -> list[Scene]:
+    def blankets(self) -> list[VictimPair]:
         return self.hashing.blankets()
 
-    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+    def datasets(self, points: Sequence[float] = ()) -> list[VictimPair]:
         return LocalHashing(self.g, min(1 << self.step, 3), eps0=self.eps0).datasets()

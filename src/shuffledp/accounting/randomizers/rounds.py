@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers.base import Scene, Wrapper, wrapped
+from shuffledp.accounting.randomizers.base import VictimPair, Wrapper, wrapped
 from shuffledp.errors import ConversionError
 
 
@@ -17,10 +17,10 @@ class _OfRounds(Wrapper):
     def __post_init__(self) -> None:
         wrapped(self.randomizer, self.layer, "Gaussian(sigma=5.0)")
 
-    def blankets(self) -> list[Scene]:
+    def blankets(self) -> list[VictimPair]:
         raise ConversionError(f"No blanket is computed for {self}.")
 
-    def datasets(self, points: Sequence[float] = ()) -> list[Scene]:
+    def datasets(self, points: Sequence[float] = ()) -> list[VictimPair]:
         raise ConversionError(f"No list of data sets is kept for {self}.")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.protocols import Refutal
+from shuffledp.accounting.protocols import RefutationAttempt
 from shuffledp.accounting.protocols import refute as search
 from shuffledp.accounting.randomizers.catalogue import build
 from shuffledp.interfaces.cli.options import Count, json_option, mechanism_options, print_json
@@ -41,7 +41,7 @@ def refute(
     context.exit(int(found.refuted))
 
 
-def _print(found: Refutal, epsilon: float) -> None:
+def _print(found: RefutationAttempt, epsilon: float) -> None:
     if found.refuted:
         click.echo(
             f"REFUTED: delta({in_full(epsilon)}) >= {outward(found.delta, up=False)},"

@@ -110,12 +110,12 @@ def _worst_dataset(protocol: Shuffled, epsilon: float) -> tuple[float, str]:
     worst, words = 0.0, ""
     if isinstance(protocol.randomizer, Repeated | Subsampled):
         return worst, words  # only theorems speak of these
-    for scene in protocol.randomizer.datasets():
-        ways = {"": scene.outcomes, " (values exchanged)": scene.outcomes.swapped()}
+    for pair in protocol.randomizer.datasets():
+        ways = {"": pair.outcomes, " (values exchanged)": pair.outcomes.swapped()}
         for suffix, outcomes in ways.items():
             leaked = delta_lower(outcomes, protocol.crowd, epsilon, _WIDTH)
             if leaked > worst:
-                worst, words = leaked, f"victim {scene.victim}{suffix}; others: {scene.others}"
+                worst, words = leaked, f"victim {pair.victim}{suffix}; others: {pair.others}"
     return worst, words
 
 

@@ -60,7 +60,7 @@ def _paragraphs(cells: Sequence[Cell], lines: Sequence[Line]) -> Iterator[str]:
         range_ = (
             f"{line.least:.4g} | {line.greatest:.4g}"
             if line.least is not None and line.greatest is not None
-            else "silent | "
+            else "no answer | "
         )
         yield (
             f"| `{line.theorem.id}` | {line.theorem.status.value} | {line.answered} |"

@@ -127,7 +127,7 @@ def _legend(figure: Figure, loose: Any) -> None:
         (loose(0.5), "off by 10$^3$"),
         (loose(1.0), "off by 10$^6$ or more"),
         (_ONE_PAIR, "speaks of one pair only"),
-        (_SILENT, "silent here"),
+        (_SILENT, "no answer here"),
     ]
     figure.legend(
         handles=[Patch(facecolor=c, edgecolor="#888888", lw=0.4, label=t) for c, t in entries],

@@ -11,7 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.accounting.bounds.hps import gaussian_hps, gdp_ccc, laplace_confusion
+from shuffledp.accounting.bounds.published_personalized import (
+    gaussian_hps,
+    gdp_ccc,
+    laplace_confusion,
+)
 from shuffledp.accounting.curves import GDPCurve
 from shuffledp.accounting.protocols import Personalized, Shuffled, published_budgets
 from shuffledp.accounting.randomizers import LDP

@@ -279,10 +279,10 @@ def liew_figure_1b() -> Result:
 
 def liew_result(history: History) -> Result:
     """The figure from a run, finished or not."""
-    from shuffledp.training.accounting import Rounds
+    from shuffledp.training.accounting import CheckInRounds
 
     account = history.trainer.account
-    assert isinstance(account, Rounds)
+    assert isinstance(account, CheckInRounds)
     spent = [account.after(row.release) for row in history.rows]
     claims = [f"{c.theorem} ({c.status.value}, {c.note.split(';')[0]})" for c in spent[-1].claims]
     names = ["leaked by a data set", *claims]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.accounting.bounds.initialisation import clipped_linear, unclipped_renyi
 from shuffledp.accounting.bounds.mixtures import proposition_4_1
+from shuffledp.accounting.bounds.random_start import clipped_linear, unclipped_renyi
 from shuffledp.accounting.curves.gdp import GDPCurve
 from shuffledp.accounting.curves.tradeoff import (
     Gaussian,

@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from shuffledp import Direction, ParameterError, Status
-from shuffledp.accounting.bounds.initialisation import (
+from shuffledp.accounting.bounds.random_start import (
     CellStart,
     NormalStart,
     RandomStart,
