@@ -44,7 +44,21 @@ def weakest(statuses: Iterable[Status]) -> Status:
 
 @dataclass(frozen=True)
 class Refutation:
-    """A data set that leaks more than the theorem allows."""
+    """A data set that leaks more than the theorem allows.
+
+    Parameters
+    ----------
+    dataset
+        In words.
+    witness
+        Id of the theorem whose exact value for that data set exceeds the claim.
+    parameters
+        Those of the mechanism, n and the question (epsilon, delta, order or alpha).
+    claimed, leaked
+        Both numbers.
+    mechanism
+        Name in the catalogue of randomizers.
+    """
 
     dataset: str
     """In words."""
@@ -60,7 +74,29 @@ class Refutation:
 
 @dataclass(frozen=True)
 class Theorem:
-    """One published or own result."""
+    """One published or own result.
+
+    Parameters
+    ----------
+    id
+        How it is called for, such as ``shuffledp theorems ID``.
+    citation, statement, validity
+        Who says what, and where it holds, a line each.
+    status, direction
+        The labels of every number that follows from it.
+    proof
+        File in docs/ that holds the proof, or the derivation from a proven pair.
+    refutation
+        The violating data set: of a REFUTED theorem, or of an ASYMPTOTIC one where it is too small.
+    note
+        What a reader of a number should know besides.
+
+    Examples
+    --------
+    >>> from shuffledp.accounting.bounds import get_theorem
+    >>> print(get_theorem("stronger-clones").value(0.0331872).status)
+    PROVEN
+    """
 
     id: str
     citation: str
@@ -125,7 +161,18 @@ def all_theorems() -> list[Theorem]:
 
 
 def get_theorem(theorem_id: str) -> Theorem:
-    """The theorem of that id."""
+    """The theorem of that id.
+
+    Raises
+    ------
+    UnknownTheoremError
+        If there is none; it names all.
+
+    Examples
+    --------
+    >>> get_theorem("nothing-released").proof
+    'proofs/training.md'
+    """
     if theorem_id not in _REGISTRY:
         raise UnknownTheoremError(theorem_id, sorted(_REGISTRY))
     return _REGISTRY[theorem_id]
@@ -159,6 +206,22 @@ class Value(Labelled):
     PROVEN and FIXED_PAIR are what registered theorems say, and nobody else. ``direction`` speaks of
     the privacy loss: for the trade-off function, where less is worse, an UPPER bound on the loss is
     a number below the true trade-off.
+
+    Parameters
+    ----------
+    value
+        The number.
+    source
+        The theorem; ``theorem`` is its id, ``status`` and ``direction`` are its labels.
+    note
+        What a reader should know besides.
+
+    Examples
+    --------
+    >>> from shuffledp import LDP, Shuffled
+    >>> value = Shuffled(LDP(1.0), n=1000).bound("stronger-clones", delta=1e-6)
+    >>> value.status.value, value.direction.value, value.source.proof
+    ('PROVEN', 'UPPER', 'proofs/stronger_clones.md')
     """
 
     value: float
@@ -172,6 +235,11 @@ class Value(Labelled):
 
     def __float__(self) -> float:
         return self.value
+
+    def __repr__(self) -> str:
+        return (
+            f"Value({self.value!r}, {self.status.value} {self.direction.value} by {self.theorem})"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form; what is infinite becomes null."""
@@ -204,9 +272,23 @@ def in_full(value: float) -> str:
 class Interval:
     """The truth in the worst case lies between ``lower`` and ``upper``.
 
-    One end is guaranteed for every randomizer of the class and every data set; the other is what
-    a concrete data set leaks. ``guarantee`` is the former: the upper end of epsilon, delta and the
+    One end is guaranteed for every randomizer of the class and every data set; the other is what a
+    concrete data set leaks. ``guarantee`` is the former: the upper end of epsilon, delta and the
     Rényi divergence, the lower end of the trade-off function.
+
+    Parameters
+    ----------
+    quantity
+        "epsilon", "delta", "renyi" or "tradeoff".
+    lower_end, upper_end
+        Both ends, labelled.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR, Shuffled
+    >>> answer = Shuffled(KRR(4, eps0=1.0), n=1000).epsilon(delta=1e-6)
+    >>> answer.lower <= answer.upper == answer.guarantee.value
+    True
     """
 
     quantity: str

@@ -36,7 +36,13 @@ _MOST = 5_000
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
 class ShuffledDpEvent(dp_event.DpEvent):  # type: ignore[misc]
-    """A shuffled protocol, or several rounds, as an event for :class:`ShuffledAccountant`."""
+    """A shuffled protocol, or several rounds, as an event for :class:`ShuffledAccountant`.
+
+    Parameters
+    ----------
+    protocol
+        ``Shuffled`` or ``Rounds``.
+    """
 
     protocol: Shuffled | Rounds
 
@@ -51,6 +57,14 @@ class ShuffledAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[
     Of dp-accounting's own events it knows NoOp, NonPrivate, Composed, SelfComposed, and
     RandomizedResponse (a pure guarantee); it refuses the rest. To mix with others, compose
     :func:`to_pld` with theirs.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR, Shuffled
+    >>> accountant = ShuffledAccountant()
+    >>> daily = ShuffledDpEvent(Shuffled(KRR(4, eps0=1.0), n=10_000))
+    >>> accountant.compose(daily, 7).get_epsilon(1e-6) < 0.2
+    True
     """
 
     def __init__(self) -> None:
@@ -106,9 +120,21 @@ class ShuffledAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[
 def to_pld(protocol: Shuffled | Rounds | Stated, step: float | None = None) -> Any:
     """The proven guarantee as a ``PrivacyLossDistribution``, never below it.
 
-    Losses are multiples of ``step``, which must be equal for distributions that dp-accounting is to
-    compose; by default it is a tenth of a loss's deviation. Ours are rounded up; what
-    dp-accounting computes afterwards is plain floating point: trust no delta below 1e-13.
+    Ours is rounded up; what dp-accounting computes afterwards is plain floating point: trust no
+    delta below 1e-13.
+
+    Parameters
+    ----------
+    protocol
+        ``Shuffled``, ``Rounds`` or ``Stated``.
+    step
+        Losses are multiples of it; it must be equal for distributions that dp-accounting is to
+        compose. A tenth of a loss's deviation unless given.
+
+    Returns
+    -------
+    dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution
+        To compose with others.
     """
     rounds = protocol if isinstance(protocol, Rounds) else Rounds([protocol])
     curve = rounds.curve("composition")

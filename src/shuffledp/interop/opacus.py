@@ -128,6 +128,15 @@ class SimulatedShuffleEngine(PrivacyEngine):  # type: ignore[misc]
 
     A simulation: one process sees all data, and noise comes from PyTorch's generator. The epsilon
     is that of devices which do the same for themselves, behind a shuffler.
+
+    Parameters
+    ----------
+    n
+        Number of users.
+    sensitivity
+        Largest distance of two clipped gradients over the clipping norm.
+    secure_mode
+        As Opacus.
     """
 
     def __init__(self, *, n: int, sensitivity: float = 2.0, secure_mode: bool = False) -> None:

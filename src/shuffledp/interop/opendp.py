@@ -28,11 +28,22 @@ def make_measurement(
     input_domain: Any,
     TO: Any = "ExtrinsicObject",
 ) -> Any:
-    """One report of one user: ``sample`` must run exactly this randomizer, with secure randomness.
+    """One report of one user, as an OpenDP measurement.
 
     Distances are discrete: 0 for equal values, 1 for others. Pure randomizers get their eps0 under
-    max divergence, approximate ones (eps0, delta0) under its approximate form, Gaussian noise
-    rho = (sensitivity / sigma)^2 / 2 under zero-concentrated divergence.
+    max divergence, approximate ones (eps0, delta0) under its approximate form, Gaussian noise rho =
+    (sensitivity / sigma)^2 / 2 under zero-concentrated divergence.
+
+    Parameters
+    ----------
+    randomizer
+        What is run.
+    sample
+        Runs exactly this randomizer, with secure randomness.
+    input_domain
+        OpenDP's domain of one value.
+    TO
+        OpenDP's type of a report.
     """
     if not isinstance(randomizer, Randomizer):
         raise ParameterError("randomizer", "a randomizer such as KRR(k=16, eps0=2.0)", randomizer)

@@ -57,7 +57,19 @@ class _Standing:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The book in a store. Safe to share between threads and processes."""
+    """The book in a store. Safe to share between threads and processes.
+
+    ``Ledger.open`` is how to get one. A spend is on the disk before its receipt exists.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from shuffledp.ledger import Guarantee, Ledger
+    >>> book = Ledger.open(tempfile.mkdtemp() + "/book.db")
+    >>> balance = book.create("users", epsilon="1", delta="1e-6")
+    >>> book.spend("users", Guarantee("0.25"), rounds=2).lost["epsilon"]
+    Decimal('0.5')
+    """
 
     store: Store
 
@@ -65,7 +77,12 @@ class Ledger:
     def open(cls, store: str | Path, timeout: float = 60.0) -> Ledger:
         """The book in an SQLite file or at a postgresql:// URL; made by the first ``create``.
 
-        ``timeout`` is how long to wait, in seconds, while others spend.
+        Parameters
+        ----------
+        store
+            A path, or ``postgresql://user@host/database``.
+        timeout
+            How long to wait, in seconds, while others spend.
         """
         timeout = checks.positive("timeout", timeout)
         if not isinstance(store, str | Path) or not str(store) or "\0" in str(store):
@@ -87,7 +104,24 @@ class Ledger:
     ) -> Balance:
         """A new cohort with its total budget, in exact decimals, and the rule that guards it.
 
-        The rule is ``Sum`` (epsilons and deltas add up), ``renyi(...)`` or ``planned(...)``.
+        Parameters
+        ----------
+        cohort
+            Its name.
+        epsilon, delta
+            What it may lose in all: text such as "0.1", or exact numbers.
+        rule
+            ``Sum`` (epsilons and deltas add up), ``renyi(...)`` or ``planned(...)``; never changed.
+
+        Returns
+        -------
+        Balance
+            Nothing lost so far.
+
+        Raises
+        ------
+        LedgerError
+            If the cohort exists already.
         """
         name = _text("cohort", cohort)
         total, slack = amount("epsilon", epsilon), amount("delta", delta, below=1)
@@ -118,11 +152,34 @@ class Ledger:
     ) -> Receipt:
         """Record so many rounds, if they fit; the release may follow the receipt, never precede it.
 
-        With a ``key`` a spend can be repeated safely after an unknown outcome: the second time
-        returns the first receipt. So do names of the batches of ``reports`` that are released: all
-        of them again, and nothing else, tell nothing new; some of them among others would tell the
-        others apart, and are refused. ``uncovered`` says what the release shows that no guarantee
-        speaks of: from then on nothing is called proven of the cohort.
+        Parameters
+        ----------
+        cohort
+            Its name.
+        what, rounds
+            A protocol or a stated guarantee, and how often it runs.
+        label
+            What the release is, in words.
+        key
+            With it a spend can be repeated safely after an unknown outcome: the second time returns
+            the first receipt.
+        reports
+            Names of the batches that are released: all of them again, and nothing else, tell
+            nothing new and return the first receipt; some of them among others would tell the
+            others apart, and are refused.
+        uncovered
+            What the release shows that no guarantee speaks of: from then on nothing is called
+            proven of the cohort.
+
+        Returns
+        -------
+        Receipt
+            It exists only once the record is on the disk.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the spend does not fit; nothing is recorded.
         """
         entry = Entry.of(what, rounds)
         label = _text("label", label, least=0)
@@ -162,7 +219,15 @@ class Ledger:
             return _balance(execute, cohort, version)
 
     def remaining(self, cohort: str, what: Spendable) -> int:
-        """How many more rounds fit, spent at once (at most 1e12)."""
+        """How many more rounds fit, spent at once (at most 1e12).
+
+        Parameters
+        ----------
+        cohort
+            Its name.
+        what
+            A protocol or a stated guarantee.
+        """
         with self._opened() as (execute, version):
             now = _standing(execute, cohort, version)
             entries = read_entries(execute, cohort)
@@ -193,7 +258,18 @@ class Ledger:
             return read_receipts(execute, found, version)
 
     def verify(self, *cohorts: str) -> list[Verified]:
-        """Look at every row of these cohorts (default: all) and recompute the chain of digests."""
+        """Look at every row of these cohorts (default: all) and recompute the chain of digests.
+
+        Parameters
+        ----------
+        *cohorts
+            Their names; all if left out.
+
+        Returns
+        -------
+        list of Verified
+            One per cohort, with what was altered.
+        """
         with self.store.transaction(write=False) as execute:
             stamped, least = self._formats(execute)
             version = _check_known(stamped)

@@ -23,7 +23,21 @@ def digest_of(previous: str, row: Sequence[str | int | None]) -> str:
 
 @dataclass(frozen=True)
 class Verified:
-    """What a look at a whole cohort found."""
+    """What a look at a whole cohort found.
+
+    Parameters
+    ----------
+    cohort
+        Its name.
+    spends
+        How many there are.
+    digest, digests
+        The last of its chain, and all of them.
+    problems
+        What was altered, in words.
+    unknown
+        Why that cannot be told, if so.
+    """
 
     cohort: str
     spends: int

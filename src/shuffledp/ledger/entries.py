@@ -18,7 +18,15 @@ from shuffledp.ledger.amounts import amount
 class Guarantee:
     """A release is (epsilon, delta)-differentially private for the cohort, its owner says.
 
-    Exact decimals, as text: ``Guarantee("0.1", "1e-9")``.
+    Parameters
+    ----------
+    epsilon, delta
+        Exact decimals, as text.
+
+    Examples
+    --------
+    >>> Guarantee("0.1", "1e-9").epsilon
+    Decimal('0.1')
     """
 
     epsilon: Decimal | str | int
@@ -37,7 +45,15 @@ Spendable = Shuffled | Guarantee
 
 @dataclass(frozen=True)
 class Entry:
-    """So many rounds of one thing."""
+    """So many rounds of one thing.
+
+    Parameters
+    ----------
+    what
+        A protocol or a stated guarantee.
+    rounds
+        How often.
+    """
 
     what: Spendable
     rounds: int

@@ -38,7 +38,10 @@ def canonical(data: Any) -> str:
 
 @dataclass(frozen=True)
 class Receipt:
-    """A spend that is on the disk. Numbers have no gaps within a cohort."""
+    """A spend that is on the disk. Numbers have no gaps within a cohort.
+
+    ``lost`` is what the cohort has lost in all after it, ``theorem`` why the total holds.
+    """
 
     cohort: str
     number: int
@@ -97,7 +100,11 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Balance:
-    """A cohort's total, its rule, and what is lost."""
+    """A cohort's total, its rule, and what is lost.
+
+    ``limits``, ``lost`` and ``left`` are exact decimals by name; ``claim`` says what is proven of
+    them.
+    """
 
     cohort: str
     claim: Claim

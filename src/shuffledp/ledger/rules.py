@@ -37,7 +37,14 @@ _MOST_ROUNDS = 10**12
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """One for each cohort, with the total it guards."""
+    """What a cohort may lose, and what a spend is charged; one for each cohort, with the total it
+    guards.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The total, exact.
+    """
 
     epsilon: Decimal
     delta: Decimal
@@ -244,8 +251,29 @@ def renyi(
     expected: Spendable | None = None,
     stated_delta: str | int | Decimal | None = None,
 ) -> RuleMaker:
-    """A Rényi filter; without an order, the one under which most spends of the expected kind fit
-    (or most of any small ones). A tenth of delta is kept for stated guarantees with a delta."""
+    """A Rényi filter: divergences of one order add up, however spends are chosen.
+
+    Parameters
+    ----------
+    order
+        Unless given, the one under which most spends of the expected kind fit, or most of any small
+        ones.
+    expected
+        What will mostly be spent.
+    stated_delta
+        The part of delta for stated guarantees with a delta of their own; a tenth unless given.
+
+    Returns
+    -------
+    callable
+        What ``Ledger.create`` takes as ``rule``.
+
+    Examples
+    --------
+    >>> from decimal import Decimal
+    >>> renyi(order=16.0)(Decimal(1), Decimal("1e-6")).order
+    16.0
+    """
 
     def make(epsilon: Decimal, delta: Decimal) -> Renyi:
         if delta == 0:
@@ -273,9 +301,25 @@ def renyi(
 
 
 def planned(*kinds: Spendable | tuple[Spendable, int | None]) -> RuleMaker:
-    """All that will ever be spent: kinds, with how many rounds of each (once if left out).
+    """All that will ever be spent, composed at the start: tight, in any order.
 
-    One kind may say None: as many as fit, counted now.
+    Parameters
+    ----------
+    *kinds
+        Protocols or stated guarantees, or pairs of one and how many rounds (once if left out). One
+        kind may say None: as many as fit, counted now.
+
+    Returns
+    -------
+    callable
+        What ``Ledger.create`` takes as ``rule``.
+
+    Examples
+    --------
+    >>> from decimal import Decimal
+    >>> rule = planned((Guarantee("0.1"), 3))(Decimal(1), Decimal(0))
+    >>> rule.loses
+    Decimal('0.3')
     """
     counted = [kind if isinstance(kind, tuple) else (kind, 1) for kind in kinds]
     if not counted:

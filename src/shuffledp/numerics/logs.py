@@ -10,6 +10,7 @@ from shuffledp.numerics.rounding import BELOW_ONE, Array
 
 
 def log(x: Array) -> Array:
+    """ln x, -inf at 0 without a warning."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(x))
 

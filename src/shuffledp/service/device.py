@@ -20,7 +20,17 @@ from shuffledp.service.wire import REPORT_ID
 
 @dataclass(frozen=True)
 class SealedReport:
-    """A report on its way: to be sent until it is acknowledged, and again without harm."""
+    """A report on its way: to be sent until it is acknowledged, and again without harm.
+
+    Parameters
+    ----------
+    task
+        What it belongs to.
+    inner
+        Sealed to the analyst.
+    report_id
+        A random name: sent again, it counts once.
+    """
 
     task: Task
     inner: bytes
@@ -35,6 +45,18 @@ class Device:
     """Runs a task for one person, once: who reports twice takes part in two rounds.
 
     Making one computes the guarantee of the task again, and refuses if it is not what is stated.
+
+    Parameters
+    ----------
+    task
+        The task, or its document as bytes.
+    stream
+        Where randomness comes from; the operating system unless given.
+
+    Raises
+    ------
+    ServiceError
+        If the document states what does not hold.
     """
 
     def __init__(self, task: Task | bytes, stream: Stream | None = None) -> None:

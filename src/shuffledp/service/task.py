@@ -64,7 +64,25 @@ class Stated:
 
 @dataclass(frozen=True)
 class Task:
-    """A collection that is open to devices for some time."""
+    """A collection that is open to devices for some time: the document everybody agrees on.
+
+    Parameters
+    ----------
+    title
+        What people are asked, in words.
+    job
+        The question, the guarantee, and the randomizer; its n is the minimum batch.
+    length
+        Bytes of a padded report.
+    opens, expires, precision
+        Seconds since 1970 from which to which it takes reports, and what times are rounded to.
+    analyst, shuffler
+        Public keys.
+    cohort
+        Of the ledger that pays.
+    stated
+        The guarantee, computed again by every device.
+    """
 
     title: str
     """For the people who are asked."""

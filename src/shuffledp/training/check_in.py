@@ -19,12 +19,26 @@ _REPORTS_AT_ONCE = 256
 
 
 class CheckInTrainer(Trainer):
-    """Every client holds one sample and reports, each round, with probability ``rate``.
+    """Every client holds one sample and reports, each round, with some probability.
 
-    A report is the gradient clipped to l2 norm ``clip`` plus normal noise of deviation sigma *
-    clip; the server sees the reports in random order and averages them. With ``simulation`` the
-    noise of all reports is one draw of their sum, which has the same law; otherwise each report
-    gets its own. A round in which nobody checks in changes nothing and counts all the same.
+    A report is the clipped gradient plus normal noise; the server sees the reports in random order
+    and averages them. A round in which nobody checks in changes nothing and counts all the same.
+
+    Parameters
+    ----------
+    model, inputs, labels, loss
+        Any PyTorch module, the private samples, one per client, and what is minimised.
+    sigma, clip
+        Noise of deviation sigma * clip on gradients clipped to l2 norm ``clip``.
+    rate, rounds
+        Probability of a report, and how many rounds there are.
+    learning_rate
+        The length of a step.
+    delta
+        Where epsilon is accounted; 1 over the number of clients unless given.
+    simulation, seed
+        Whether the noise of all reports is one draw of their sum, which has the same law, and
+        repeats; otherwise each report gets its own.
     """
 
     name = "check-in"

@@ -42,8 +42,17 @@ _UNSIGNED_BYTE = 0x08
 class Dataset:
     """Samples to train on, which are private, and samples to test with, which are not.
 
-    ``notes`` say what no epsilon covers. Only sizes of the private part can be refused: a sample
-    that is not finite, or whose label names no class, counts as zero in training.
+    Only sizes of the private part can be refused: a sample that is not finite, or whose label names
+    no class, counts as zero in training.
+
+    Parameters
+    ----------
+    train_inputs, train_labels
+        Private.
+    test_inputs, test_labels
+        Public.
+    notes
+        What no epsilon covers.
     """
 
     train_inputs: Array
@@ -116,8 +125,13 @@ class Dataset:
 
 
 def mnist(cache: Path | None = None) -> Dataset:
-    """MNIST: 60,000 and 10,000 images of 1 x 28 x 28 in [0, 1]; fetched once,
-    offline afterwards."""
+    """MNIST: 60,000 and 10,000 images of 1 x 28 x 28 in [0, 1]; fetched once, offline afterwards.
+
+    Parameters
+    ----------
+    cache
+        Folder it is kept in.
+    """
     folder = cache or cache_folder() / "mnist"
     if any(_digest(folder / name) != wanted for name, wanted in _FILES.items()):
         _fetch(folder)
@@ -134,7 +148,13 @@ def cache_folder() -> Path:
 
 
 def from_idx(folder: str | Path) -> Dataset:
-    """Four idx files, plain or .gz, named as MNIST names them, in one folder."""
+    """Four idx files, plain or .gz, named as MNIST names them, in one folder.
+
+    Parameters
+    ----------
+    folder
+        That holds them.
+    """
     images, labels, test_images, test_labels = (
         _parse_idx(name, _read(Path(folder), name)) for name in _FILES
     )
@@ -144,7 +164,13 @@ def from_idx(folder: str | Path) -> Dataset:
 
 
 def from_npz(path: str | Path) -> Dataset:
-    """One .npz file with x_train, y_train, x_test, y_test; bytes are scaled to [0, 1]."""
+    """One .npz file with x_train, y_train, x_test, y_test; bytes are scaled to [0, 1].
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    """
     names = ("x_train", "y_train", "x_test", "y_test")
     try:
         with np.load(path, allow_pickle=False) as file:

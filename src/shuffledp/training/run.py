@@ -137,6 +137,28 @@ def run(
     Releases are made ``every`` at a time: recorded in the book first, then computed, then the model
     is written to ``folder`` together with what has been measured. Nothing leaves the process in
     between, so a run killed there repeats those releases under the same record.
+
+    Parameters
+    ----------
+    trainer
+        ``ShuffledSGD`` or ``CheckInTrainer``.
+    data
+        What is measured on.
+    folder
+        Where the model and its history are kept; a run killed goes on there.
+    book
+        Where releases are recorded first.
+    budget
+        An epsilon that is not exceeded.
+    every
+        Releases made at a time.
+    on_row
+        Called with each row of the history.
+
+    Returns
+    -------
+    History
+        What was measured, and what it cost.
     """
     every = checks.count("every", every)
     if isinstance(book, LedgerBook) and trainer.simulation:

@@ -20,11 +20,27 @@ from shuffledp.training.trainer import Trainer
 class ShuffledSGD(Trainer):
     """m blocks of samples; each epoch visits them in a fresh secret order, one noisy step each.
 
-    A step is the sum of the block's gradients, each clipped to l1 norm ``clip``, over ``blocks``,
-    plus Laplace noise. ``unit="sample"`` is the algorithm as printed: the noise hides one sample,
-    and shuffling adds nothing to that. ``unit="client"`` makes the noise hide a whole block, so
-    that blocks are eps0-LDP clients and shuffling amplifies. ``eps0=None`` trains without noise and
-    without a guarantee (simulation only).
+    A step is the sum of the block's gradients, each clipped, over ``blocks``, plus Laplace noise.
+
+    Parameters
+    ----------
+    model, inputs, labels, loss
+        Any PyTorch module, the private samples, and what is minimised.
+    eps0
+        Local budget of a visit; None trains without noise and without a guarantee (simulation
+        only).
+    blocks, epochs
+        How many there are.
+    unit
+        "sample" is the algorithm as printed: the noise hides one sample, and shuffling adds nothing
+        to that. "client" makes the noise hide a whole block, so that blocks are eps0-LDP clients
+        and shuffling amplifies.
+    clip, learning_rate
+        The l1 norm that gradients are clipped to, and the length of a step.
+    delta
+        Where epsilon is accounted.
+    simulation, seed
+        Whether randomness repeats, and from where: then nobody is protected.
     """
 
     name = "shuffled-sgd"

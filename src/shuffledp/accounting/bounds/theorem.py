@@ -18,7 +18,14 @@ C = TypeVar("C", bound=Curve, covariant=True)
 
 @dataclass(frozen=True)
 class Bound(Generic[C]):
-    """A theorem with the function that turns (randomizer, n) into its curve, and whom it is for."""
+    """A theorem with the function that turns (randomizer, n) into its curve, and whom it is for.
+
+    Examples
+    --------
+    >>> from shuffledp import LDP
+    >>> round(get_bound("stronger-clones").curve(LDP(eps0=2.0), 100_000).epsilon(1e-6), 6)
+    0.033187
+    """
 
     theorem: Theorem
     function: Callable[[Any, int], C]
@@ -70,8 +77,22 @@ def bound(
 ) -> Callable[[Callable[[Any, int], C]], Bound[C]]:
     """Register the decorated function as the implementation of ``theorem``.
 
-    ``asked_of`` narrows the randomizers it is asked about for an answer, or is False where another
-    bound is always at least as tight.
+    Parameters
+    ----------
+    theorem
+        Who says what, where it holds, how sure we are.
+    speaks_of
+        Returns the randomizer as the theorem sees it, or raises RegimeError (``scopes``).
+    asked_of
+        Narrows the randomizers it is asked about for an answer; False where another bound is always
+        at least as tight.
+    turn
+        Bounds are asked in this order: first those likely to be tightest.
+
+    Returns
+    -------
+    callable
+        A decorator of functions ``(randomizer, n) -> Curve``; what it makes is a :class:`Bound`.
     """
     asked = asked_of if callable(asked_of) else speaks_of if asked_of else None
 
@@ -88,7 +109,13 @@ def all_bounds() -> list[Bound[Curve]]:
 
 
 def get_bound(theorem_id: str) -> Bound[Curve]:
-    """The bound of that theorem id."""
+    """The bound of that theorem id.
+
+    Raises
+    ------
+    UnknownTheoremError
+        If no theorem of that id has a curve.
+    """
     try:
         return _BOUNDS[theorem_id]
     except KeyError:

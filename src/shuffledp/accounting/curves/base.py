@@ -17,6 +17,13 @@ class Curve:
 
     An upper curve answers with upper bounds on the loss, a lower curve with lower bounds; for the
     trade-off function an upper bound on the loss is a number below the true trade-off.
+
+    Examples
+    --------
+    >>> from shuffledp import LDP, Shuffled
+    >>> curve = Shuffled(LDP(eps0=1.0), n=10_000).curve("stronger-clones")
+    >>> curve.delta(0.05) < curve.delta(0.04)
+    True
     """
 
     kind: ClassVar[str] = "curve"

@@ -21,6 +21,14 @@ class ClosedFormCurve(Curve):
 
     The formula falls with delta and, where it holds for some delta, it holds for all larger ones up
     to ``largest_delta``.
+
+    Examples
+    --------
+    >>> import math
+    >>> from shuffledp.accounting.curves import ClosedFormCurve
+    >>> curve = ClosedFormCurve(lambda delta: math.sqrt(math.log(1.0 / delta)) / 100.0)
+    >>> round(curve.epsilon(1e-6), 4)
+    0.0372
     """
 
     formula: Callable[[float], float]

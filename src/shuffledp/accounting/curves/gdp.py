@@ -91,7 +91,19 @@ def gaussian_tradeoff(mu: float, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class GDPCurve(Curve):
-    """mu-GDP."""
+    """mu-GDP.
+
+    Parameters
+    ----------
+    mu
+        Distance of the two unit normal laws.
+
+    Examples
+    --------
+    >>> from shuffledp.accounting.curves import GDPCurve
+    >>> round(GDPCurve(1.0).delta(1.0), 4)
+    0.1269
+    """
 
     mu: float
     kind: ClassVar[str] = "GDP"

@@ -37,6 +37,12 @@ class RenyiCurve(Curve):
     """Upper bounds ``divergence(order)``; ``integer_orders`` where the theorem says integer >= 2.
 
     ``end`` is a pure budget that holds besides.
+
+    Examples
+    --------
+    >>> from shuffledp.accounting.curves import RenyiCurve
+    >>> round(RenyiCurve(lambda order: 0.005 * order).epsilon(1e-6), 3)
+    0.43
     """
 
     divergence: Callable[[float], float]

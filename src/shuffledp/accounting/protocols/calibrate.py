@@ -21,7 +21,19 @@ _PRECISION = 1e-9
 
 @dataclass(frozen=True)
 class Calibration:
-    """The parameter found, and the target checked forward with it."""
+    """The parameter found, and the target checked forward with it.
+
+    Parameters
+    ----------
+    parameter
+        "eps0" or "n".
+    value
+        What was found.
+    protocol
+        The protocol with it.
+    achieved
+        delta at the target epsilon.
+    """
 
     parameter: str
     value: float
@@ -53,8 +65,33 @@ def calibrate(
 ) -> Calibration:
     """Largest eps0 for n users, or smallest n for a given eps0, such that (epsilon, delta) holds.
 
-    Give exactly one of ``n`` and ``eps0``. ``randomizer`` is a family such as LDP or KRR, built
-    with eps0 and the other ``parameters``. The result is checked forward before it is returned.
+    Parameters
+    ----------
+    randomizer
+        A family such as ``LDP`` or ``KRR``, built with eps0 and the other ``parameters``.
+    epsilon, delta
+        The target guarantee.
+    n, eps0
+        Exactly one of them; the other is sought.
+    **parameters
+        What the randomizer takes besides its budget, such as ``k=16``.
+
+    Returns
+    -------
+    Calibration
+        The value found, the protocol, and its delta at epsilon, checked forward.
+
+    Raises
+    ------
+    ParameterError
+        If no number of users up to 10^12 is enough.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR, calibrate
+    >>> found = calibrate(KRR, k=16, eps0=2.0, epsilon=0.3, delta=1e-6)
+    >>> 500 < found.value < 700, found.achieved.upper <= 1e-6
+    (True, True)
     """
     if not callable(randomizer):
         raise ParameterError("randomizer", "a family such as LDP or KRR", randomizer)

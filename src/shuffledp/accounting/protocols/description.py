@@ -17,7 +17,24 @@ _NAMES = {kind: name for name, kind in DESCRIBED.items()}
 
 
 def describe(protocol: Shuffled) -> dict[str, Any]:
-    """The protocol as JSON-ready data; equal protocols have equal descriptions."""
+    """The protocol as JSON-ready data; equal protocols have equal descriptions.
+
+    Parameters
+    ----------
+    protocol
+        Any protocol of a mechanism in the catalogue.
+
+    Returns
+    -------
+    dict
+        What ``restore`` reads.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR, Shuffled
+    >>> describe(Shuffled(KRR(4, eps0=1.0), n=100))["n"]
+    100
+    """
     data: dict[str, Any] = {"randomizer": _describe(protocol.randomizer), "n": protocol.n}
     if protocol.colluders:
         data["colluders"] = protocol.colluders
@@ -27,7 +44,25 @@ def describe(protocol: Shuffled) -> dict[str, Any]:
 
 
 def restore(description: Mapping[str, Any]) -> Shuffled:
-    """The protocol of a description."""
+    """The protocol of a description.
+
+    Parameters
+    ----------
+    description
+        As ``describe`` made it, or read from JSON.
+
+    Returns
+    -------
+    Shuffled
+        Equal to the one described, bit for bit.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR, Shuffled
+    >>> protocol = Shuffled(KRR(4, eps0=1.0), n=100)
+    >>> restore(describe(protocol)) == protocol
+    True
+    """
     try:
         given = dict(description)
         return Shuffled(_restore(given.pop("randomizer")), **given)

@@ -32,7 +32,20 @@ _COARSE, _FINE = 5e-3, 1e-5
 
 
 def pair_values(protocol: Shuffled, **question: float) -> dict[str, Any]:
-    """What the pair of data sets itself leaks, by every route, for Gaussian reports; else empty."""
+    """What the pair of data sets itself leaks, by every route, for Gaussian reports; else empty.
+
+    Parameters
+    ----------
+    protocol
+        Gaussian reports of n users.
+    **question
+        One of ``delta=``, ``epsilon=``, ``order=``, ``alpha=``.
+
+    Returns
+    -------
+    dict
+        The pair in words, and its values, JSON-ready.
+    """
     try:
         pair = gaussian_pair(protocol.randomizer, protocol.crowd)
     except RegimeError:
@@ -55,7 +68,17 @@ def pair_values(protocol: Shuffled, **question: float) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SigmaCalibration:
-    """The smallest noise found, and the epsilon it achieves."""
+    """The smallest noise found, and the epsilon it achieves.
+
+    Parameters
+    ----------
+    sigma
+        Deviation of the noise.
+    protocol
+        The protocol with it.
+    achieved
+        epsilon at the target delta.
+    """
 
     sigma: float
     protocol: Shuffled
@@ -86,10 +109,39 @@ def calibrate_sigma(
 ) -> SigmaCalibration:
     """Smallest sigma such that (epsilon, delta) holds over all rounds.
 
-    ``status`` PROVEN asks for every data set; FIXED_PAIR for the pair of shuffle-gaussian only, by
-    its Rényi curve. ``rate`` is the check-in probability, ``drawn`` the number of users drawn; the
-    default sensitivity is the diameter of the unit clipping ball. Guarantees over several rounds,
-    of drawn users or numbers take long: there the search ends within 0.5 % of the target epsilon.
+    Guarantees over several rounds, of drawn users or numbers take long: there the search ends
+    within 0.5 % of the target epsilon.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The target guarantee.
+    n
+        Number of users.
+    sensitivity
+        Largest distance of two values; 2, the diameter of the unit clipping ball, unless given.
+    rounds
+        How often the same users report.
+    rate
+        Probability that a user checks in.
+    drawn
+        Users drawn each round, without replacement, instead of a check-in.
+    scalar
+        Whether values are numbers in an interval, for which more is proven.
+    status
+        PROVEN asks for every data set, FIXED_PAIR for the pair of shuffle-gaussian only.
+
+    Returns
+    -------
+    SigmaCalibration
+        The sigma found, and the epsilon it achieves.
+
+    Examples
+    --------
+    >>> from shuffledp import calibrate_sigma
+    >>> found = calibrate_sigma(epsilon=2.0, delta=1e-5, n=1)
+    >>> round(found.sigma, 2), found.achieved.theorem
+    (3.99, 'gaussian-unshuffled')
     """
     epsilon = checks.positive("epsilon", epsilon)
     delta = checks.probability("delta", delta)

@@ -72,7 +72,19 @@ HIDDEN = (
 
 @dataclass(frozen=True)
 class BudgetClass:
-    """Users of one budget, or of neighbouring budgets taken together."""
+    """Users of one budget, or of neighbouring budgets taken together, and what they lose.
+
+    Parameters
+    ----------
+    eps0, smallest
+        Largest and smallest budget of the class.
+    count
+        How many users it has.
+    interval
+        The answer for them.
+    applies
+        Which argument gave it, in words.
+    """
 
     eps0: float
     """Largest budget of the class."""
@@ -142,11 +154,29 @@ class _Wanted:
 class Personalized(Protocol):
     """The shuffled reports of users with budgets of their own.
 
-    ``budgets`` holds one number per user, or is a histogram {budget: count}; ``deltas`` one number
-    or one per user for mechanisms that need it (Gaussian). ``budgets_visible`` must be stated: does
-    a user's budget travel next to the report? Neighbouring data sets differ in one user's value;
-    budgets and n are public. ``colluders`` reveal their reports; users may drop out as long as
-    ``minimum_batch`` remain: in both cases the most helpful ones are taken to be gone.
+    Neighbouring data sets differ in one user's value; budgets and n are public. ``guarantees``
+    answers for each class of users, the questions of every protocol for the user who loses most.
+
+    Parameters
+    ----------
+    family
+        The mechanism, one member per budget, such as ``LaplaceFamily()``.
+    budgets
+        One number per user, or a histogram ``{budget: count}``.
+    budgets_visible
+        Whether a user's budget travels next to the report. It must be stated.
+    deltas
+        One number, or one per user, for mechanisms that need it (Gaussian).
+    colluders, minimum_batch
+        Users who reveal their reports, and the fewest reports released together: in both cases the
+        most helpful users are taken to be gone.
+
+    Examples
+    --------
+    >>> from shuffledp import LaplaceFamily, Personalized
+    >>> users = Personalized(LaplaceFamily(), {0.5: 400, 2.0: 200}, budgets_visible=True)
+    >>> [(each.eps0, each.count) for each in users.guarantees(delta=1e-5).classes]
+    [(0.5, 400), (2.0, 200)]
     """
 
     def __init__(

@@ -39,10 +39,29 @@ def published_budgets(
 ) -> list[Value]:
     """HPS and its baselines BGN, FV, CCC, LZX for Laplace noise (delta0 = 0) or Gaussian noise.
 
-    ``delta0`` is one number, or one per user. ``program`` computes as the authors' program does,
-    which is what the paper's figures show: HPS with a binomial for the Poisson binomial (Gaussian
-    noise: with a variance for a deviation), CCC with every user counted twice, BGN with the blanket
-    of Laplace noise. A baseline that says nothing here is left out.
+    Parameters
+    ----------
+    budgets
+        One number per user, or a histogram ``{budget: count}``.
+    delta, epsilon
+        Exactly one of them: what is asked about.
+    delta0
+        Local delta, one number or one per user.
+    program
+        Compute as the authors' program does, which is what the paper's figures show: HPS with a
+        binomial for the Poisson binomial (Gaussian noise: with a variance for a deviation), CCC
+        with every user counted twice, BGN with the blanket of Laplace noise.
+
+    Returns
+    -------
+    list of Value
+        Labelled, none of them a guarantee. A baseline that says nothing here is left out.
+
+    Examples
+    --------
+    >>> from shuffledp import published_budgets
+    >>> [value.theorem for value in published_budgets({0.5: 100, 1.0: 50}, delta=1e-5)][0]
+    'hps-2024'
     """
     delta, epsilon = _question(delta, epsilon)
     everyone = expand(budgets)
@@ -101,8 +120,28 @@ def published_hps(
 ) -> Value:
     """HPS as published for any finite randomizers, one per class of users; not a guarantee.
 
-    ``deltas`` are the local deltas of the classes; the victim is of the class whose budget is
-    largest.
+    Parameters
+    ----------
+    channels
+        One channel per class, all with the same outcomes; the victim is of the class whose budget
+        is largest.
+    counts
+        How many users each class has.
+    delta, epsilon
+        Exactly one of them: what is asked about.
+    deltas
+        Local deltas of the classes.
+
+    Returns
+    -------
+    Value
+        Labelled REFUTED.
+
+    Examples
+    --------
+    >>> from shuffledp import Channel, published_hps
+    >>> published_hps([Channel([[0.7, 0.3], [0.3, 0.7]])], [1000], delta=1e-5).status.value
+    'REFUTED'
     """
     delta, epsilon = _question(delta, epsilon)
     matrices = [channel.matrix for channel in channels]

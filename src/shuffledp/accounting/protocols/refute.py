@@ -22,7 +22,19 @@ _WIDTH = 1e-3
 
 @dataclass(frozen=True)
 class RefutationAttempt:
-    """The worst data set found, and whether it violates the claim."""
+    """The worst data set found, and whether it violates the claim.
+
+    Parameters
+    ----------
+    refuted
+        Whether the data set leaks more than claimed.
+    delta
+        What it leaks at least.
+    dataset, searched
+        The data set, and all that were tried, in words.
+    claimed
+        The delta that was claimed.
+    """
 
     refuted: bool
     delta: float
@@ -50,9 +62,29 @@ class RefutationAttempt:
 def refute(randomizer: Randomizer, n: int, *, epsilon: float, delta: float) -> RefutationAttempt:
     """Search data sets with all others at one value for one that leaks more than delta at epsilon.
 
-    Both directions are tried; on a real domain a grid of values is refined around the worst. The
-    delta returned is a certified lower bound of what that data set leaks. Finding nothing proves
-    nothing.
+    Both directions are tried; on a real domain a grid of values is refined around the worst.
+    Finding nothing proves nothing.
+
+    Parameters
+    ----------
+    randomizer
+        What each of the ``n`` devices runs.
+    n
+        Number of users.
+    epsilon, delta
+        The claim.
+
+    Returns
+    -------
+    RefutationAttempt
+        The worst data set found; its delta is a certified lower bound of what it leaks.
+
+    Examples
+    --------
+    >>> from shuffledp import Laplace, refute
+    >>> found = refute(Laplace(eps0=4.0), 10_000, epsilon=0.2, delta=1e-6)
+    >>> found.refuted, found.dataset
+    (True, 'victim 0 against 1; others: all at 0')
     """
     if not isinstance(randomizer, Randomizer):
         raise ParameterError("randomizer", "a randomizer such as Laplace(eps0=4.0)", randomizer)

@@ -19,7 +19,19 @@ from shuffledp.labels import Interval, Value, in_full
 
 @dataclass(frozen=True)
 class Stated:
-    """A release of which only (epsilon, delta)-DP is known, for the same users."""
+    """A release of which only (epsilon, delta)-DP is known, for the same users.
+
+    Parameters
+    ----------
+    epsilon, delta
+        What is known of the release.
+
+    Examples
+    --------
+    >>> from shuffledp import Rounds, Stated
+    >>> round(Rounds([(Stated(0.1), 10)]).epsilon(delta=1e-6).upper, 3)
+    0.999
+    """
 
     epsilon: float
     delta: float = 0.0
@@ -36,7 +48,19 @@ class Stated:
 class CentralMinibatches:
     """Noise added by a trusted server to minibatches of a shuffled data set: central DP-SGD.
 
-    It can be described and never accounted for here: see :class:`Rounds`.
+    It can be described and never accounted for here: :class:`Rounds` refuses it and says why.
+
+    Parameters
+    ----------
+    noise_multiplier
+        Deviation of the noise over the clipping norm.
+    batch, n
+        Records in a minibatch, and in all.
+
+    Examples
+    --------
+    >>> print(CentralMinibatches(noise_multiplier=1.0, batch=600, n=60_000))
+    central noise 1 on shuffled minibatches of 600
     """
 
     noise_multiplier: float
@@ -64,11 +88,25 @@ _REFUSED = (
 class Rounds(BoundedProtocol):
     """Several releases about the same users, each possibly chosen after seeing the earlier ones.
 
-    ``entries`` are protocols, or pairs of a protocol and how often it runs::
+    The guaranteed end is proven for every data set and every adaptive choice; the other end is what
+    one data set leaks in all rounds together.
 
-        Rounds([(Shuffled(LDP(1.0), n=100_000), 30), Stated(0.1, 1e-9)]).epsilon(delta=1e-6)
+    Parameters
+    ----------
+    entries
+        Protocols (``Shuffled``, ``Stated``), or pairs of a protocol and how often it runs.
 
-    The interval's upper end is proven for every data set; its lower end is what one data set leaks.
+    Raises
+    ------
+    RegimeError
+        For central noise on shuffled minibatches, which is no shuffled protocol.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR, Rounds, Shuffled, Stated
+    >>> together = Rounds([(Shuffled(KRR(4, eps0=1.0), n=10_000), 30), Stated(0.1, 1e-9)])
+    >>> together.count, together.epsilon(delta=1e-6).upper < 0.4
+    (31, True)
     """
 
     entries: tuple[tuple[Shuffled | Stated, int], ...]

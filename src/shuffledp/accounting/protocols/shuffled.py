@@ -18,11 +18,31 @@ class Shuffled(BoundedProtocol):
     """The reports of ``n`` users of one randomizer, shuffled once.
 
     Neighbouring data sets differ in one user's value (replacement); n is public. Each question
-    returns an :class:`Interval`: guaranteed for every data set at one end, leaked by a concrete
-    data set at the other.
+    (``epsilon``, ``delta``, ``renyi``, ``tradeoff``) returns an :class:`Interval`: guaranteed for
+    every data set at one end, leaked by a concrete data set at the other. A power is that many
+    rounds.
 
-    ``colluders`` users tell the analyst their reports; users may drop out as long as at least
-    ``minimum_batch`` remain (default: nobody does). Both only take away from the crowd.
+    Parameters
+    ----------
+    randomizer
+        What each device runs, such as ``LDP(eps0=2.0)`` or ``CheckIn(KRR(16, eps0=2.0), 0.1)``.
+    n
+        Number of users, 1 to 10^12.
+    colluders
+        Users who tell the analyst their reports.
+    minimum_batch
+        Fewest reports ever released together, if users may drop out; nobody does unless given.
+
+    Raises
+    ------
+    ParameterError
+        If nobody is left to hide among, or a number is out of range.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR, Shuffled
+    >>> print(Shuffled(KRR(k=16, eps0=2.0), n=100_000).epsilon(delta=1e-6))
+    epsilon in [0.0195..., 0.0195...] (PROVEN by ...; leaked by dataset)
     """
 
     randomizer: Randomizer

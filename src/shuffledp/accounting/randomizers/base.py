@@ -15,7 +15,17 @@ from shuffledp.errors import ParameterError
 
 @dataclass(frozen=True, eq=False)
 class VictimPair:
-    """Two values of the victim against a base, in words and in numbers."""
+    """Two values of the victim against a base, in words and in numbers.
+
+    Parameters
+    ----------
+    victim, others
+        What the victim holds, and the others, in words.
+    outcomes
+        Laws of a report: the victim's two, and the base (a blanket, or the others' law).
+    symmetric
+        Whether exchanging the victim's two values changes nothing.
+    """
 
     victim: str
     others: str
@@ -27,9 +37,10 @@ class VictimPair:
 class Randomizer(ABC):
     """A local randomizer, described but never run.
 
-    ``blankets`` must cover the worst pair of inputs for every n and epsilon, up to exchanging the
-    two (the accountant tries both); ``pair_argument`` says why. ``datasets`` are real data sets:
-    all others at one value.
+    A subclass tells the accountant ``eps0`` (infinite if there is no pure local budget),
+    ``blankets`` and ``datasets``. ``blankets`` must cover the worst pair of inputs for every n and
+    epsilon, up to exchanging the two (the accountant tries both); ``pair_argument`` says why.
+    ``datasets`` are real data sets: all others at one value. docs/howto/extend.md writes one.
     """
 
     pair_argument: ClassVar[str] = ""

@@ -16,7 +16,21 @@ class CheckIn(Wrapper):
     """Each user, independently, runs the randomizer with probability ``rate``, else stays silent.
 
     The number of users n is public and the number of reports visible: silence is one more symbol.
-    (m of n chosen without replacement is another protocol.)
+    (m of n chosen without replacement is another protocol, :class:`Subsampled`.)
+
+    Parameters
+    ----------
+    randomizer
+        What those run who report.
+    rate
+        Probability of a report.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR, CheckIn, Shuffled
+    >>> protocol = Shuffled(CheckIn(KRR(16, eps0=2.0), rate=0.1), n=100_000)
+    >>> round(protocol.bound("blanket", delta=1e-6).value, 4)
+    0.0056
     """
 
     rate: float

@@ -86,7 +86,19 @@ class AdditiveNoise(Randomizer):
 
 @dataclass(frozen=True)
 class Laplace(AdditiveNoise):
-    """A value in [0, 1] plus Laplace noise of scale 1 / eps0."""
+    """A value in [0, 1] plus Laplace noise of scale 1 / eps0.
+
+    Parameters
+    ----------
+    eps0
+        Local budget.
+
+    Examples
+    --------
+    >>> from shuffledp import Laplace, Shuffled
+    >>> round(Shuffled(Laplace(eps0=1.0), n=1000).bound("blanket", delta=1e-6).value, 3)
+    0.13
+    """
 
     eps0: float = field(kw_only=True)
     pair_argument: ClassVar[str] = "0 against 1 is the worst pair (docs/proofs/laplace_pair.md)"
@@ -138,6 +150,17 @@ class TruncatedLaplace(Laplace):
 
     For 0 against 1 nothing is lost by clamping, because all ratios are constant outside [0, 1];
     for other pairs clamping is post-processing.
+
+    Parameters
+    ----------
+    eps0
+        Local budget.
+
+    Examples
+    --------
+    >>> from shuffledp import TruncatedLaplace
+    >>> print(TruncatedLaplace(eps0=1.0))
+    Laplace noise clamped to [0, 1], eps0 = 1
     """
 
     def __str__(self) -> str:
@@ -146,8 +169,21 @@ class TruncatedLaplace(Laplace):
 
 @dataclass(frozen=True)
 class DiscreteLaplace(AdditiveNoise):
-    """A value in {0, 1, ..., levels} plus two-sided geometric noise of ratio exp(-eps0
-    / levels)."""
+    """A value in {0, 1, ..., levels} plus two-sided geometric noise of ratio exp(-eps0 / levels).
+
+    Parameters
+    ----------
+    levels
+        Largest value.
+    eps0
+        Local budget.
+
+    Examples
+    --------
+    >>> from shuffledp import DiscreteLaplace
+    >>> print(DiscreteLaplace(8, eps0=1.0))
+    discrete Laplace noise on 0..8, eps0 = 1
+    """
 
     levels: int
     eps0: float = field(kw_only=True)
@@ -199,11 +235,25 @@ class DiscreteLaplace(AdditiveNoise):
 
 @dataclass(frozen=True)
 class Gaussian(AdditiveNoise):
-    """A value plus normal noise of deviation ``sigma``; values differ by at most ``sensitivity``.
+    """A value plus normal noise. There is no pure local budget.
 
-    For vectors clipped to a ball the sensitivity is its diameter: 2, the default, for the unit
-    ball. If values are numbers in an interval of that length, say ``scalar``: then the worst pair
-    of values is known, and a much better guarantee is proven. There is no pure local budget.
+    Parameters
+    ----------
+    sigma
+        Deviation of the noise.
+    sensitivity
+        Largest distance of two values. For vectors clipped to a ball it is the diameter: 2 for the
+        unit ball.
+    scalar
+        Whether values are numbers in an interval of that length: then the worst pair of values is
+        known, and a much better guarantee is proven.
+
+    Examples
+    --------
+    >>> from shuffledp import Gaussian, Shuffled
+    >>> protocol = Shuffled(Gaussian(sigma=5.0, scalar=True), n=1000)
+    >>> round(protocol.bound("blanket", delta=1e-6).value, 3)
+    0.052
     """
 
     sigma: float

@@ -30,10 +30,23 @@ _INNER = (
 
 @dataclass(frozen=True)
 class OneCoordinate(Randomizer):
-    """A vector of ``dimensions`` numbers: one coordinate, drawn uniformly, randomized and named.
+    """A vector of numbers: one coordinate, drawn uniformly, randomized and named.
 
     A pair that is worst in each coordinate leaks what the inner randomizer leaks; any other pair
     leaks less (docs/proofs/devices.md, for the inner randomizers admitted here).
+
+    Parameters
+    ----------
+    randomizer
+        What is done to the coordinate.
+    dimensions
+        How many coordinates there are.
+
+    Examples
+    --------
+    >>> from shuffledp import Laplace, OneCoordinate
+    >>> OneCoordinate(Laplace(eps0=1.0), 10).eps0
+    1.0
     """
 
     randomizer: Randomizer
@@ -71,10 +84,26 @@ class OneCoordinate(Randomizer):
 
 @dataclass(frozen=True)
 class GaussianVector(Gaussian):
-    """All of a vector of ``dimensions`` numbers, clipped to a ball, plus normal noise on each.
+    """All of a vector of numbers, clipped to a ball, plus normal noise on each.
 
-    ``sensitivity`` is the diameter of the ball. To the accountant the dimension makes no
-    difference, a device must know it.
+    To the accountant the dimension makes no difference, a device must know it.
+
+    Parameters
+    ----------
+    sigma
+        Deviation of the noise on each number.
+    sensitivity
+        Diameter of the ball.
+    scalar
+        Whether values are numbers in an interval of that length.
+    dimensions
+        How many numbers there are.
+
+    Examples
+    --------
+    >>> from shuffledp import GaussianVector
+    >>> GaussianVector(5.0, dimensions=3).dimensions
+    3
     """
 
     dimensions: int = 1

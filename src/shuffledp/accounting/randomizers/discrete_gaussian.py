@@ -22,10 +22,22 @@ _PRECISION = 1e-12
 
 @dataclass(frozen=True)
 class DiscreteGaussian(AdditiveNoise):
-    """A value in {0, 1, ..., levels} plus whole k with probability proportional to exp(-k^2 / (2
-    variance)).
+    """A value in {0, 1, ..., levels} plus whole k, likely as exp(-k^2 / (2 variance)) is large.
 
     There is no pure local budget.
+
+    Parameters
+    ----------
+    levels
+        Largest value.
+    variance
+        About the variance of the noise.
+
+    Examples
+    --------
+    >>> from shuffledp import DiscreteGaussian
+    >>> print(DiscreteGaussian(8, 25.0))
+    Gaussian noise on 0..8, sigma = 0.625 of the range
     """
 
     levels: int

@@ -95,7 +95,14 @@ def _quantiles(others: Array, most: int) -> list[float]:
 
 @dataclass(frozen=True)
 class LaplaceFamily(Family):
-    """Laplace noise of scale 1 / eps_i on values in [0, 1]."""
+    """Laplace noise of scale 1 / eps_i on values in [0, 1].
+
+    Examples
+    --------
+    >>> from shuffledp import LaplaceFamily
+    >>> LaplaceFamily().member(0.5).eps0
+    0.5
+    """
 
     name: ClassVar[str] = "Laplace noise on [0, 1]"
     bounded: ClassVar[bool] = False
@@ -152,7 +159,19 @@ class LaplaceFamily(Family):
 
 @dataclass(frozen=True)
 class KRRFamily(Family):
-    """k-ary randomized response: the true value with probability E_i / (E_i + k - 1)."""
+    """k-ary randomized response: the true value with probability E_i / (E_i + k - 1).
+
+    Parameters
+    ----------
+    k
+        Number of values.
+
+    Examples
+    --------
+    >>> from shuffledp import KRRFamily
+    >>> KRRFamily(4).member(0.5).eps0
+    0.5
+    """
 
     k: int
     name: ClassVar[str] = "k-ary randomized response"
@@ -209,6 +228,12 @@ class GaussianFamily(Family):
     """Normal noise on [0, 1], sigma_i = sqrt(2 ln(1.25 / delta_i)) / eps_i.
 
     The references are at least as noisy as the victim: for those the worst pair is proven.
+
+    Examples
+    --------
+    >>> from shuffledp import GaussianFamily
+    >>> GaussianFamily().name
+    'Gaussian noise on [0, 1]'
     """
 
     name: ClassVar[str] = "Gaussian noise on [0, 1]"
@@ -273,7 +298,24 @@ class GaussianFamily(Family):
 
 @dataclass(frozen=True, eq=False)
 class ChannelFamily(Family):
-    """Any finite mechanism: ``matrix(eps)`` has the law of the report of value x in row x."""
+    """Any finite mechanism: ``matrix(eps)`` has the law of the report of value x in row x.
+
+    Parameters
+    ----------
+    matrix
+        From a budget to the matrix of the channel.
+
+    Examples
+    --------
+    >>> import math
+    >>> from shuffledp import ChannelFamily
+    >>> def response(eps):
+    ...     keep = 1.0 / (1.0 + math.exp(-eps))
+    ...     return [[keep, 1.0 - keep], [1.0 - keep, keep]]
+    >>> family = ChannelFamily(response)
+    >>> round(family.member(0.5).eps0, 6)
+    0.5
+    """
 
     matrix: Callable[[float], ArrayLike]
     name: ClassVar[str] = "finite channel"

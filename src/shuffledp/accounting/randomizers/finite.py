@@ -148,7 +148,21 @@ def _independent(share: float) -> Kinds:
 
 @dataclass(frozen=True)
 class KRR(_OneOfK):
-    """k-ary randomized response: the true value with probability E / (E + k - 1)."""
+    """k-ary randomized response: the true value with probability E / (E + k - 1).
+
+    Parameters
+    ----------
+    k
+        Number of values.
+    eps0
+        Local budget, E = exp(eps0).
+
+    Examples
+    --------
+    >>> from shuffledp import KRR, Shuffled
+    >>> round(Shuffled(KRR(16, eps0=2.0), n=1000).bound("blanket", delta=1e-6).value, 3)
+    0.23
+    """
 
     k: int
 
@@ -163,7 +177,19 @@ class KRR(_OneOfK):
 
 @dataclass(frozen=True)
 class BinaryRR(KRR):
-    """Binary randomized response."""
+    """Binary randomized response.
+
+    Parameters
+    ----------
+    eps0
+        Local budget: the true bit with probability E / (E + 1), E = exp(eps0).
+
+    Examples
+    --------
+    >>> from shuffledp import BinaryRR, Shuffled
+    >>> round(Shuffled(BinaryRR(eps0=1.0), n=1000).bound("blanket", delta=1e-6).value, 3)
+    0.149
+    """
 
     k: int = field(default=2, init=False)
 
@@ -173,7 +199,19 @@ class BinaryRR(KRR):
 
 @dataclass(frozen=True)
 class OneBitMean(BinaryRR):
-    """Duchi et al.'s one-bit mean on [-1, 1]: a coin biased by the value, then +-1."""
+    """Duchi et al.'s one-bit mean on [-1, 1]: a coin biased by the value, then +-1.
+
+    Parameters
+    ----------
+    eps0
+        Local budget.
+
+    Examples
+    --------
+    >>> from shuffledp import OneBitMean, Shuffled
+    >>> round(Shuffled(OneBitMean(eps0=1.0), n=1000).bound("blanket", delta=1e-6).value, 3)
+    0.149
+    """
 
     pair_argument = (
         "the law is linear in the value, so by joint convexity the end points -1 and 1 are worst"
@@ -187,8 +225,20 @@ class OneBitMean(BinaryRR):
 class LocalHashing(_OneOfK):
     """Local hashing: a public random hash to g values, then g-ary randomized response.
 
-    ``g`` defaults to the optimum, round(E) + 1. Hashes collide with probability 1/g. ``k`` is the
-    number of values; it matters only to data sets, which have no third value if 2.
+    Parameters
+    ----------
+    g
+        Hash range; the optimum, round(E) + 1, unless given. Hashes collide with probability 1/g.
+    k
+        Number of values; it matters only to data sets, which have no third value if 2.
+    eps0
+        Local budget, E = exp(eps0).
+
+    Examples
+    --------
+    >>> from shuffledp import LocalHashing
+    >>> LocalHashing(k=100, eps0=2.0).g
+    8
     """
 
     g: int | None = None
@@ -224,8 +274,21 @@ class LocalHashing(_OneOfK):
 class HadamardResponse(_OneOfK):
     """Hadamard response: half of the codewords are E times likelier, two halves cross evenly.
 
-    ``k`` is the number of values. Our devices give three values codewords of which none is the sum
-    of two others; data sets know that, guarantees do not rely on it.
+    Our devices give three values codewords of which none is the sum of two others; data sets know
+    that, guarantees do not rely on it.
+
+    Parameters
+    ----------
+    k
+        Number of values.
+    eps0
+        Local budget, E = exp(eps0).
+
+    Examples
+    --------
+    >>> from shuffledp import HadamardResponse, Shuffled
+    >>> round(Shuffled(HadamardResponse(5, eps0=1.0), n=1000).bound("blanket", delta=1e-6).value, 3)
+    0.103
     """
 
     k: int = 3
@@ -250,7 +313,20 @@ class HadamardResponse(_OneOfK):
 class SubsetSelection(_OneOfK):
     """Subset selection: a subset of size d, E times likelier if it holds the true value.
 
-    ``d`` defaults to the optimum, round(k / (E + 1)), at least 1.
+    Parameters
+    ----------
+    k
+        Number of values.
+    d
+        Size of the subset; the optimum, round(k / (E + 1)) and at least 1, unless given.
+    eps0
+        Local budget, E = exp(eps0).
+
+    Examples
+    --------
+    >>> from shuffledp import SubsetSelection
+    >>> SubsetSelection(10, eps0=1.0).d
+    3
     """
 
     k: int
@@ -287,8 +363,19 @@ class SubsetSelection(_OneOfK):
 
 @dataclass(frozen=True)
 class Piecewise(Symmetric):
-    """Piecewise mechanism of Wang et al. 2019 on [-1, 1]:
-    a window E times likelier than the rest."""
+    """Piecewise mechanism of Wang et al. 2019 on [-1, 1]: a window E times likelier than the rest.
+
+    Parameters
+    ----------
+    eps0
+        Local budget, E = exp(eps0).
+
+    Examples
+    --------
+    >>> from shuffledp import Piecewise, Shuffled
+    >>> round(Shuffled(Piecewise(eps0=1.0), n=1000).bound("blanket", delta=1e-6).value, 3)
+    0.136
+    """
 
     pair_argument = (
         "less overlap of the two windows is a mean-preserving spread; windows of values far apart"
@@ -326,7 +413,19 @@ class Piecewise(Symmetric):
 class DiscretePiecewise(Symmetric):
     """The piecewise mechanism on a grid: value x in 0..levels, report in 0..levels + window - 1.
 
-    The ``window`` reports x, ..., x + window - 1 are E times likelier than the others.
+    Parameters
+    ----------
+    levels
+        Largest value.
+    window
+        How many reports, x to x + window - 1, are E = exp(eps0) times likelier than the others.
+    eps0
+        Local budget.
+
+    Examples
+    --------
+    >>> print(DiscretePiecewise(8, 4, eps0=1.0))
+    piecewise mechanism on 0..8, window 4, eps0 = 1
     """
 
     levels: int
@@ -371,10 +470,26 @@ class DiscretePiecewise(Symmetric):
 
 @dataclass(frozen=True)
 class UnaryEncoding(Randomizer):
-    """One bit per value: the true one stays 1 with probability ``keep``, others become 1 with
-    ``flip``.
+    """One bit per value: the true one is 1 with probability ``keep``, any other with ``flip``.
 
     RAPPOR's basic one-time form and optimised unary encoding are the two common settings.
+
+    Parameters
+    ----------
+    k
+        Number of values.
+    keep, flip
+        Probabilities of a 1 in the true place and in any other.
+    name
+        What it is called in words.
+    lose
+        1 - keep, where that says more than ``keep`` in doubles.
+
+    Examples
+    --------
+    >>> from shuffledp import rappor
+    >>> round(rappor(8, eps0=2.0).eps0, 6)
+    2.0
     """
 
     k: int
@@ -485,13 +600,41 @@ def _flip(eps0: float, share: float) -> float:
 
 
 def rappor(k: int, eps0: float) -> UnaryEncoding:
-    """Basic one-time RAPPOR: every bit kept with probability e^(eps0/2) / (1 + e^(eps0/2))."""
+    """Basic one-time RAPPOR: every bit kept with probability e^(eps0/2) / (1 + e^(eps0/2)).
+
+    Parameters
+    ----------
+    k
+        Number of values.
+    eps0
+        Local budget of the whole report.
+
+    Examples
+    --------
+    >>> from shuffledp import rappor
+    >>> round(rappor(8, eps0=2.0).keep, 4)
+    0.7311
+    """
     flip = _flip(eps0, 0.5)
     return UnaryEncoding(k, 1.0 - flip, flip, "RAPPOR", lose=flip)
 
 
 def optimised_unary(k: int, eps0: float) -> UnaryEncoding:
-    """Optimised unary encoding: keep 1/2, flip 1 / (E + 1)."""
+    """Optimised unary encoding: keep 1/2, flip 1 / (E + 1).
+
+    Parameters
+    ----------
+    k
+        Number of values.
+    eps0
+        Local budget of the whole report, E = exp(eps0).
+
+    Examples
+    --------
+    >>> from shuffledp import optimised_unary
+    >>> optimised_unary(8, eps0=2.0).keep
+    0.5
+    """
     return UnaryEncoding(k, 0.5, _flip(eps0, 1.0), "optimised unary encoding")
 
 
@@ -516,7 +659,19 @@ def _table(matrix: object) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Channel(Randomizer):
-    """Any finite channel: row x is the law of the report of a user with value x."""
+    """Any finite channel: row x is the law of the report of a user with value x.
+
+    Parameters
+    ----------
+    matrix
+        One row of probabilities per value; rows are normalised if they sum to 1 up to rounding.
+
+    Examples
+    --------
+    >>> from shuffledp import Channel
+    >>> round(Channel([[0.75, 0.25], [0.25, 0.75]]).eps0, 4)
+    1.0986
+    """
 
     matrix: Array
     pair_argument = "all pairs of inputs are computed"

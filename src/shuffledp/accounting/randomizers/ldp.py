@@ -21,10 +21,21 @@ from shuffledp.errors import ConversionError
 class LDP(Randomizer):
     """Any eps0-LDP randomizer (or (eps0, delta0)-LDP), one for all users.
 
-    Unless ``sequential``, what a user reports depends on that user's value alone.
-
     Replacing one user's value changes the law of that user's report by a factor of at most
     exp(eps0), up to delta0.
+
+    Parameters
+    ----------
+    eps0, delta0
+        The local guarantee.
+    sequential
+        Whether what a user reports may depend on earlier reports, not on that user's value alone.
+
+    Examples
+    --------
+    >>> from shuffledp import LDP, Shuffled
+    >>> Shuffled(LDP(eps0=2.0), n=100_000).bound("stronger-clones", delta=1e-6).value
+    0.033187...
     """
 
     eps0: float

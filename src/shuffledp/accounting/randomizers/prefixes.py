@@ -13,10 +13,27 @@ from shuffledp.errors import ParameterError
 
 @dataclass(frozen=True)
 class OnePrefix(Randomizer):
-    """A word of ``bits`` bits: one prefix, its length drawn from ``step``, 2 ``step``, ..., hashed.
+    """A word of bits: one prefix of it, hashed, the length drawn from ``step``, 2 ``step``, ...
 
     The length is public and tells nothing. Words whose shortest prefixes differ leak what local
     hashing leaks, others less (docs/proofs/devices.md).
+
+    Parameters
+    ----------
+    bits
+        Length of a word.
+    step
+        What prefixes grow by.
+    g
+        Hash range, the optimum unless given.
+    eps0
+        Local budget.
+
+    Examples
+    --------
+    >>> from shuffledp import OnePrefix
+    >>> OnePrefix(16, eps0=2.0).eps0
+    2.0
     """
 
     bits: int

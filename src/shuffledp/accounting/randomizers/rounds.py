@@ -29,6 +29,20 @@ class Subsampled(_OfRounds):
     """Each round ``m`` of the n users, drawn without replacement by somebody trusted, report.
 
     Who was drawn stays secret; m and n are public.
+
+    Parameters
+    ----------
+    randomizer
+        What those run who are drawn.
+    m
+        How many are drawn.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR, Shuffled, Subsampled
+    >>> drawn = Shuffled(Subsampled(KRR(4, eps0=1.0), m=100), n=1000)
+    >>> 0.0 < drawn.delta(epsilon=0.05).upper < 1e-3
+    True
     """
 
     m: int
@@ -44,7 +58,21 @@ class Subsampled(_OfRounds):
 
 @dataclass(frozen=True)
 class Repeated(_OfRounds):
-    """The same users report in each of ``rounds`` rounds, adaptively, with fresh randomness."""
+    """The same users report in every round, adaptively, with fresh randomness.
+
+    Parameters
+    ----------
+    randomizer
+        What they run in one round.
+    rounds
+        How many rounds there are.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR, Repeated, Shuffled
+    >>> Shuffled(KRR(4, eps0=1.0), 100) ** 7 == Shuffled(Repeated(KRR(4, eps0=1.0), 7), 100)
+    True
+    """
 
     rounds: int
     layer = 2

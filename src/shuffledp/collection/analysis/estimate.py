@@ -23,6 +23,21 @@ class Estimate:
 
     Unbiased, but for quantiles, for words chosen by their estimates (heavy hitters), and for
     ``projected`` ones, which were moved to the nearest law (intervals as before).
+
+    Parameters
+    ----------
+    quantity
+        What is estimated, in a word.
+    names, values, variances
+        One entry each per estimate.
+    reports
+        How many were counted.
+    guarantee, label, note
+        What it cost, what is said of it, and what a reader should know besides.
+    dropped
+        Rows that could not be read.
+    projected
+        Whether values were moved to the nearest law.
     """
 
     quantity: str
@@ -84,7 +99,14 @@ def quantile(level: float) -> float:
 
 
 def simplex(values: Array) -> Array:
-    """The nearest point with non-negative coordinates that sum to 1."""
+    """The nearest point with non-negative coordinates that sum to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> simplex(np.array([0.5, 0.75, -0.25])).tolist()
+    [0.375, 0.625, 0.0]
+    """
     falling = np.sort(values)[::-1]
     excess = (np.cumsum(falling) - 1.0) / np.arange(1, values.size + 1)
     cut = excess[np.flatnonzero(falling > excess)[-1]]
@@ -96,6 +118,16 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
 
     For classes of users with budgets of their own that may travel with the reports: the frequencies
     of each class are estimated by themselves. All are taken to be samples of one population.
+
+    Parameters
+    ----------
+    estimates
+        Of the same names, one per class of users.
+
+    Returns
+    -------
+    Estimate
+        Of the whole population.
     """
     if not estimates:
         raise ParameterError("estimates", "at least one", 0)

@@ -17,7 +17,25 @@ from shuffledp.errors import ParameterError
 
 
 class Frequencies:
-    """Counts supports; parts counted apart are added."""
+    """Counts supports; parts counted apart are added.
+
+    Parameters
+    ----------
+    device
+        What the users ran.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shuffledp import KRR
+    >>> from shuffledp.collection.analysis import Frequencies
+    >>> from shuffledp.collection.devices import device, simulation
+    >>> machine = device(KRR(3, eps0=8.0))
+    >>> tally = Frequencies(machine)
+    >>> tally.add(machine.encode(np.repeat([0, 1, 2], [500, 300, 200]), simulation(1)))
+    >>> np.round(tally.estimate().values, 1).tolist()
+    [0.5, 0.3, 0.2]
+    """
 
     def __init__(self, device: Device) -> None:
         self.rate, self.device = device.reporting, device.speaking
@@ -72,6 +90,13 @@ class MixedFrequencies:
 
     The analyst knows how many users have which budget (that is public), not which report is
     whose; the values are taken to be independent of the budgets.
+
+    Parameters
+    ----------
+    devices
+        One per budget.
+    users
+        How many users have each.
     """
 
     def __init__(self, devices: Sequence[Device], users: Sequence[int]) -> None:

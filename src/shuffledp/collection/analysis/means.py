@@ -258,7 +258,25 @@ class Counted:
 
 
 class Means:
-    """Mean of a number, or of each coordinate of a vector; parts are added."""
+    """Mean of a number, or of each coordinate of a vector; parts are added.
+
+    Parameters
+    ----------
+    device
+        What the users ran.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shuffledp import Laplace
+    >>> from shuffledp.collection.analysis import Means
+    >>> from shuffledp.collection.devices import device, simulation
+    >>> machine = device(Laplace(eps0=8.0))
+    >>> tally = Means(machine)
+    >>> tally.add(machine.encode(np.full(1000, 0.2), simulation(1)))
+    >>> round(float(tally.estimate().values[0]), 1)
+    0.2
+    """
 
     def __init__(self, device: Device) -> None:
         self._asked, device = device.reporting, device.speaking

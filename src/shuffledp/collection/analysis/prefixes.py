@@ -33,8 +33,16 @@ def _close(files: list[SpillFile]) -> None:
 class FrequentWords:
     """Keeps the reports of each prefix length; frequent prefixes are extended, others dropped.
 
-    Which prefixes to count is known only when all shorter ones are counted, so reports are kept, in
-    temporary files if they are larger than ``memory`` (in bytes).
+    Which prefixes to count is known only when all shorter ones are counted, so reports are kept.
+
+    Parameters
+    ----------
+    device
+        What the users ran, a device for :class:`OnePrefix`.
+    memory
+        Bytes above which reports go to temporary files.
+    folder
+        Where these are.
     """
 
     def __init__(

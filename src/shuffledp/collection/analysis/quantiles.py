@@ -58,6 +58,20 @@ def quantiles(
     The k values are equal cells of the range, in order. The distribution function is estimated
     without bias at each edge, then made to rise by least squares; a quantile is where it reaches
     the share, linear inside a cell.
+
+    Parameters
+    ----------
+    tally
+        Counted reports of the cells.
+    shares
+        Such as ``[0.25, 0.5, 0.75]``.
+    level
+        Confidence of the limits.
+
+    Returns
+    -------
+    tuple
+        The quantiles, their lower and their upper limits.
     """
     k = tally.k
     shares = [checks.probability("shares", share) for share in shares]

@@ -21,7 +21,22 @@ Tally = Frequencies | Means | FrequentWords
 
 @singledispatch
 def tally(device: Device, memory: int = MEMORY) -> Tally:
-    """An empty count of its reports, in so many bytes where they have to be kept."""
+    """An empty count of a device's reports.
+
+    Parameters
+    ----------
+    device
+        What the users ran.
+    memory
+        Bytes, where reports have to be kept.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR
+    >>> from shuffledp.collection.devices import device
+    >>> type(tally(device(KRR(4, eps0=1.0)))).__name__
+    'Frequencies'
+    """
     raise ParameterError("device", "one whose reports can be counted", device.randomizer)
 
 

@@ -135,11 +135,37 @@ def audit(
     release: Release | None = None,
     advance: Callable[[int], None] = lambda _trials: None,
 ) -> Audit:
-    """Attack what runs collections (``path``, default: this process) and compare with the
-    guarantee.
+    """Attack what runs collections and compare with the guarantee.
 
-    Each world gets this many trials; one in ten serves to choose thresholds only. ``release`` puts
-    something else in the place of devices and shuffler, to see what an audit would say of it.
+    Parameters
+    ----------
+    randomizer, n
+        What runs, and for how many users.
+    delta
+        Where epsilon is compared.
+    trials
+        So many for each world; one in ten serves to choose thresholds only.
+    stream
+        Where randomness comes from.
+    path
+        What is attacked; this process unless given.
+    release
+        Something else in the place of devices and shuffler, to see what an audit would say of it.
+    advance
+        Called with the number of trials done.
+
+    Returns
+    -------
+    Audit
+        What was claimed, what the attacks prove, and what they cannot see.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR
+    >>> from shuffledp.collection.auditing import audit
+    >>> from shuffledp.collection.devices import simulation
+    >>> audit(KRR(4, eps0=3.0), 20, delta=1e-3, trials=100, stream=simulation(1)).leaks
+    False
     """
     machine = device(randomizer)
     n, trials = checks.count("n", n), checks.count("trials", trials)

@@ -26,6 +26,13 @@ class Device(ABC):
 
     ``randomizer`` describes what is really run, after rounding all probabilities towards more
     noise: account for that one. Its budget never exceeds the one asked for.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR
+    >>> from shuffledp.collection.devices import device, simulation
+    >>> device(KRR(4, eps0=3.0)).encode([0, 1, 2], simulation(seed=1)).shape
+    (3, 1)
     """
 
     randomizer: Randomizer
@@ -51,8 +58,20 @@ class Device(ABC):
         """Reports of a block of inputs."""
 
     def encode(self, values: ArrayLike, stream: Stream) -> Reports:
-        """One report per value (fewer where users stay silent),
-        an integer array of 2 dimensions."""
+        """One report per value, fewer where users stay silent.
+
+        Parameters
+        ----------
+        values
+            What the users hold.
+        stream
+            Where randomness comes from: ``secure()``, or ``simulation(seed)`` in experiments.
+
+        Returns
+        -------
+        numpy.ndarray
+            Integers, one row per report.
+        """
         inputs = self._inputs(values)
         step = max(1, _BLOCK // self.width)
         out = np.empty((len(inputs), self.columns), self.dtype)
@@ -108,7 +127,25 @@ def runs(*kinds: type[Randomizer]) -> Callable[[B], B]:
 
 
 def device(randomizer: Randomizer) -> Device:
-    """The device that runs this randomizer."""
+    """The device that runs this randomizer.
+
+    Parameters
+    ----------
+    randomizer
+        Any of the catalogue that a device can run.
+
+    Raises
+    ------
+    ParameterError
+        If none can; it says why.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR
+    >>> from shuffledp.collection.devices import device
+    >>> device(KRR(4, eps0=3.0)).randomizer.k
+    4
+    """
     builder = _BUILDERS.get(type(randomizer))
     if builder is None:
         row = BY_CLASS.get(type(randomizer))
@@ -118,5 +155,23 @@ def device(randomizer: Randomizer) -> Device:
 
 
 def actual(randomizer: Randomizer) -> Randomizer:
-    """What a device asked for this randomizer really runs; account for that."""
+    """What a device asked for this randomizer really runs; account for that.
+
+    Parameters
+    ----------
+    randomizer
+        What is asked for.
+
+    Returns
+    -------
+    Randomizer
+        The same with probabilities rounded towards more noise.
+
+    Examples
+    --------
+    >>> from shuffledp import KRR
+    >>> from shuffledp.collection.devices import actual
+    >>> actual(KRR(4, eps0=3.0)).eps0 <= 3.0
+    True
+    """
     return device(randomizer).randomizer

@@ -31,7 +31,13 @@ os.register_at_fork(after_in_child=_forked)
 
 
 class Stream(ABC):
-    """An endless supply of uniform bits."""
+    """An endless supply of uniform bits.
+
+    Examples
+    --------
+    >>> simulation(7).bits(5, count=3).max() < 8
+    np.True_
+    """
 
     simulated = False
     """Whether the bits can be reproduced, and so protect nobody."""
@@ -107,10 +113,22 @@ class _Simulation(Stream):
 
 
 def secure() -> Stream:
-    """Cryptographic randomness keyed by the operating system; re-keyed after a fork."""
+    """Cryptographic randomness keyed by the operating system; re-keyed after a fork.
+
+    Examples
+    --------
+    >>> len(secure().words(3))
+    3
+    """
     return _Secure()
 
 
 def simulation(seed: int) -> Stream:
-    """The same bits for the same seed. Protects nobody: outputs say ``simulated``."""
+    """The same bits for the same seed. Protects nobody: outputs say ``simulated``.
+
+    Examples
+    --------
+    >>> bool((simulation(7).words(3) == simulation(7).words(3)).all())
+    True
+    """
     return _Simulation(checks.whole("seed", seed, 0))

@@ -77,7 +77,15 @@ class Engine(ABC):
 
 
 class Embedded(Engine):
-    """This process: block by block, in bounded memory, spilling to nameless files."""
+    """This process: block by block, in bounded memory, spilling to nameless files.
+
+    Parameters
+    ----------
+    stream
+        Where randomness comes from.
+    memory
+        Bytes for the reports at hand.
+    """
 
     def __init__(self, stream: Stream, memory: int = MEMORY) -> None:
         self._stream, self.memory = stream, memory

@@ -47,7 +47,19 @@ def survey(
     drop: bool = False,
     advance: Advance = _silent,
 ) -> tuple[int, tuple[str, ...]]:
-    """Number of rows, and the distinct values of the first column if asked for."""
+    """Number of rows, and the distinct values of the first column if asked for.
+
+    Parameters
+    ----------
+    data, columns
+        The table, and the columns that will be used.
+    values
+        Whether to list the values.
+    drop
+        Whether rows that cannot be read are left out, not refused.
+    advance
+        Called with the number of rows done.
+    """
     found: set[str] = set()
     rows = 0
     for row, batch in numbered(read(data, columns)):
@@ -77,7 +89,19 @@ class _Rows:
 def encode(
     job: Job, data: str | Path, out: str | Path, stream: Stream, advance: Advance = _silent
 ) -> tuple[int, int]:
-    """Randomize every row as a device would: how many reports, and how many rows were dropped."""
+    """Randomize every row as a device would: how many reports, and how many rows were dropped.
+
+    Parameters
+    ----------
+    job
+        What is collected.
+    data, out
+        The table of what users hold, and the file of reports to write.
+    stream
+        Where randomness comes from.
+    advance
+        Called with the number of rows done.
+    """
     kind("out", out)
     check_apart("out", out, "the data", data)
     batch, rows = secrets.token_hex(16), _Rows(advance)
@@ -158,6 +182,26 @@ def shuffle(
     enough.
 
     Accounted for the number of users promised, or for ``minimum``; never for more that turn up.
+
+    Parameters
+    ----------
+    reports, out
+        Files of reports, and the one to write.
+    stream
+        Where randomness comes from.
+    minimum
+        Fewest reports ever released together, if not the number promised.
+    memory
+        Bytes for the reports at hand.
+    book
+        Records the release before it is made.
+    advance
+        Called with the number of reports done.
+
+    Returns
+    -------
+    tuple
+        The job, and how many reports there are.
     """
     kind("out", out)
     paths = [reports] if isinstance(reports, str | Path) else reports
@@ -197,7 +241,22 @@ def _booked(blocks: Iterator[Reports], book: Callable[[], None]) -> Iterator[Rep
 def analyze(
     reports: str | Path, advance: Advance = _silent, *, unshuffled: bool = False
 ) -> tuple[Job, Estimate]:
-    """Estimates from a file of reports; of those not shuffled only if that is asked for."""
+    """Estimates from a file of reports; of those not shuffled only if that is asked for.
+
+    Parameters
+    ----------
+    reports
+        A file of reports.
+    advance
+        Called with the number of reports done.
+    unshuffled
+        Whether reports that were not shuffled are meant.
+
+    Returns
+    -------
+    tuple
+        The job, and the estimate.
+    """
     job, blocks = read_reports(reports, advance)
     if not (job.shuffled or unshuffled):
         raise ParameterError(
@@ -224,6 +283,26 @@ def run(
 
     Only counts leave this process, and they have no order: reports are permuted if a file of them
     is asked for.
+
+    Parameters
+    ----------
+    job
+        What is collected.
+    data
+        The table of what users hold.
+    engine
+        Where it runs: ``Embedded(stream)``, or Spark.
+    reports
+        A file for the reports, if they are wanted.
+    book
+        Records the release before it is made.
+    advance
+        Called with the number of rows done.
+
+    Returns
+    -------
+    tuple
+        The job as it ran, and the estimate.
     """
     if reports is not None:
         kind("reports", reports)

@@ -18,7 +18,23 @@ from shuffledp.numerics.search import bisect
 
 @dataclass(frozen=True)
 class Choice:
-    """One way to do the task, and the error to expect of each round's estimate."""
+    """One way to do the task, and the error to expect of each round's estimate.
+
+    Parameters
+    ----------
+    name
+        Of the mechanism.
+    trust
+        Whom users have to trust.
+    eps0, strength
+        Local budget, if there is one, and the parameter found.
+    error
+        Expected root mean squared error of one estimate.
+    achieved
+        The guarantee, labelled.
+    device
+        What runs it.
+    """
 
     name: str
     trust: str
@@ -77,7 +93,29 @@ def plan(
     target: Target,
     progress: Callable[[Iterable[str]], Iterable[str]] = iter,
 ) -> Plan:
-    """Rank the randomizers of a task by expected error, each at the largest budget allowed."""
+    """Rank the randomizers of a task by expected error, each at the largest budget allowed.
+
+    Parameters
+    ----------
+    task
+        ``Histogram(k)``, ``Mean()``, ``Vector(dimensions)`` or ``HeavyHitters(bits)``.
+    target
+        The guarantee, the users, the rounds.
+    progress
+        Wraps the names of randomizers as they are tried, for a progress bar.
+
+    Returns
+    -------
+    Plan
+        All choices, the smallest error first.
+
+    Examples
+    --------
+    >>> from shuffledp.collection.planning import Histogram, Target, plan
+    >>> found = plan(Histogram(4), Target(epsilon=1.0, delta=1e-6, n=10_000))
+    >>> found.choices[0].error <= found.choices[-1].error
+    True
+    """
     builders = {
         name: build
         for name, build in task.randomizers().items()

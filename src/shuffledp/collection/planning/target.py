@@ -26,7 +26,17 @@ _NEAR, _FAR = 0.02, 60.0
 
 @dataclass(frozen=True)
 class Target:
-    """(epsilon, delta) for n users over all rounds together."""
+    """(epsilon, delta) for n users over all rounds together.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The guarantee.
+    n
+        Number of users.
+    rounds
+        How often they report.
+    """
 
     epsilon: float
     delta: float

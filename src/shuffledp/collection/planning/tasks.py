@@ -48,7 +48,13 @@ class Task(ABC):
 
 @dataclass(frozen=True)
 class Histogram(Task):
-    """The share of users with each of k values."""
+    """The share of users with each of k values.
+
+    Parameters
+    ----------
+    k
+        Number of values.
+    """
 
     k: int
     name: ClassVar[str] = "histogram"
@@ -63,7 +69,13 @@ class Histogram(Task):
 
 @dataclass(frozen=True)
 class HeavyHitters(Task):
-    """The frequent ones among words of so many bits, found prefix by prefix."""
+    """The frequent ones among words of so many bits, found prefix by prefix.
+
+    Parameters
+    ----------
+    bits
+        Length of a word.
+    """
 
     bits: int
     name: ClassVar[str] = "heavy-hitters"
@@ -89,7 +101,15 @@ class Mean(Task):
 
 @dataclass(frozen=True)
 class Vector(Task):
-    """The mean of a vector of numbers, each as a share of its range."""
+    """The mean of a vector of numbers, each as a share of its range.
+
+    Parameters
+    ----------
+    dimensions
+        How many numbers there are.
+    norm
+        Bound on the length of the vector, if values are clipped to a ball.
+    """
 
     dimensions: int
     norm: float | None = None
@@ -129,7 +149,13 @@ def task(
     dimensions: int | None = None,
     norm: float | None = None,
 ) -> Task:
-    """The task of that name."""
+    """The task of that name, with what it needs.
+
+    Examples
+    --------
+    >>> task("histogram", k=4)
+    Histogram(k=4)
+    """
     tasks: dict[str, Callable[[], Task]] = {
         "histogram": lambda: Histogram(checks.whole("k", k, 2)),
         "heavy-hitters": lambda: HeavyHitters(checks.whole("bits", bits, 1)),

@@ -13,6 +13,19 @@ def permutation(n: int, stream: Stream) -> NDArray[np.int64]:
 
     Sorted by random keys. Given that all keys differ, each order is exactly as likely; if two
     agree, all are drawn again.
+
+    Parameters
+    ----------
+    n
+        How many there are.
+    stream
+        Where randomness comes from.
+
+    Examples
+    --------
+    >>> from shuffledp.collection.devices import simulation
+    >>> sorted(permutation(4, simulation(1)).tolist())
+    [0, 1, 2, 3]
     """
     while True:
         keys = stream.words(n)

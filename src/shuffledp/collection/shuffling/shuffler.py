@@ -24,7 +24,24 @@ MEMORY = 256 << 20
 
 
 def shuffle(reports: Reports, stream: Stream, *, minimum: int) -> Reports:
-    """The reports in uniformly random order; refuses a batch below the minimum."""
+    """The reports in uniformly random order; refuses a batch below the minimum.
+
+    Parameters
+    ----------
+    reports
+        One row per report.
+    stream
+        Where randomness comes from.
+    minimum
+        Fewest reports ever released together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shuffledp.collection.devices import simulation
+    >>> shuffle(np.arange(5)[:, None], simulation(1), minimum=5).shape
+    (5, 1)
+    """
     _enough(len(reports), minimum)
     return np.asarray(reports[permutation(len(reports), stream)])
 
@@ -42,8 +59,26 @@ class Shuffler:
     Each report goes to one of 64 piles drawn at random; the piles are shuffled one by one, in
     memory or in the same way again. Every order of all reports is exactly as likely.
 
-    ``memory`` in bytes is for the reports at hand, their copies and the keys they are sorted by,
-    except that one report is always held, and that a block belongs to whoever adds it.
+    Parameters
+    ----------
+    stream
+        Where randomness comes from.
+    minimum
+        Fewest reports ever released together.
+    memory
+        Bytes for the reports at hand, their copies and the keys they are sorted by, except that one
+        report is always held, and that a block belongs to whoever adds it.
+    folder
+        Where piles are written that do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shuffledp.collection.devices import simulation
+    >>> shuffler = Shuffler(simulation(1), minimum=3)
+    >>> shuffler.add(np.array([[1], [2], [3]]))
+    >>> sorted(np.concatenate(list(shuffler.release())).ravel().tolist())
+    [1, 2, 3]
     """
 
     def __init__(

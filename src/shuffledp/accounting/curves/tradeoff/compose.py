@@ -58,7 +58,23 @@ def tensor(
 
 
 def compose(f: TradeoffFunction, copies: int, points: int = 8192) -> TradeoffFunction:
-    """A lower bound on the ``copies``-fold tensor power of f."""
+    """A lower bound on the ``copies``-fold tensor power of f.
+
+    Parameters
+    ----------
+    f
+        The trade-off function of one release.
+    copies
+        How many releases there are.
+    points
+        Size of the lattice of losses: the error falls with its square, the cost grows with it.
+
+    Examples
+    --------
+    >>> from shuffledp.accounting.curves.tradeoff import approximate, compose
+    >>> compose(approximate(0.1), 10).epsilon(1e-6) < 1.0
+    True
+    """
     return tensor([(f, copies)], points)
 
 

@@ -38,6 +38,13 @@ class TradeoffFunction:
 
     ``direction`` speaks of the privacy loss, as everywhere: EXACT when f is the trade-off function
     it stands for up to rounding, UPPER when it lies below it (the sound side), LOWER when above.
+
+    Examples
+    --------
+    >>> from shuffledp.accounting.curves import TradeoffFunction
+    >>> f = TradeoffFunction.from_pair([0.75, 0.25], [0.25, 0.75])
+    >>> round(float(f(0.25)), 6), round(f.epsilon(0.0), 4)
+    (0.25, 1.0986)
     """
 
     alphas: Array

@@ -30,7 +30,14 @@ def identity() -> TradeoffFunction:
 
 
 def approximate(epsilon: float, delta: float = 0.0) -> TradeoffFunction:
-    """f of (epsilon, delta)-DP: max(0, 1 - delta - e alpha, (1 - delta - alpha) / e)."""
+    """f of (epsilon, delta)-DP: max(0, 1 - delta - e alpha, (1 - delta - alpha) / e).
+
+    Examples
+    --------
+    >>> from shuffledp.accounting.curves.tradeoff import approximate
+    >>> round(float(approximate(0.0, 0.25)(0.25)), 6)
+    0.5
+    """
     eps = checks.non_negative("epsilon", epsilon)
     d = checks.unit("delta", delta)
     shrink = math.exp(-eps)
