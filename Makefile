@@ -8,7 +8,7 @@ WORKERS ?= 2
 DEVICE = src/shuffledp/service/server/static/device.js
 SOURCES = $(shell find src/shuffledp -name '*.py' -not -path '*/interfaces/*')
 
-.PHONY: demo demo-service test test-all test-fl lint hooks bench docs clean
+.PHONY: demo demo-service test test-all test-fl mutants lint hooks bench docs clean
 
 demo: $(VENV)/.plot
 	$(BIN)/shuffledp account --eps0 2 --n 100000 --delta 1e-6 --plot demo.png
@@ -30,6 +30,10 @@ test-fl:
 	$(PYTHON) -m venv $(VENV)-fl
 	$(VENV)-fl/bin/python -m pip --quiet install -e '.[fl]' pytest hypothesis scipy
 	$(VENV)-fl/bin/python -m pytest -m "slow or not slow" -W default tests/training/test_flower.py
+
+# Plants faults in what answers rest on, one at a time: which does no test see?
+mutants: $(VENV)/.ready
+	$(BIN)/python -m tests.mutants
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check src tests bench docs examples browser

@@ -87,6 +87,7 @@ def start(work: Callable[[], None]) -> None:
 def main(store: str, thing: str, path: str, spenders: int, kills: int, whom: str) -> None:
     chance = random.Random(7)
     ledger = Ledger.open(store, timeout=300.0)
+    ledger.remaining("users", THINGS[thing])  # what it costs is computed once, not by everybody
     file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND)
 
     def begin(times: int = 0) -> None:

@@ -494,9 +494,9 @@ def test_what_lies_outside_a_small_box_is_charged() -> None:
     for _ in range(60):
         part, n = _random_part(chance), int(chance.integers(2, 7))
         sums = engine._Sums(part, n)
-        whole = engine._enumerate(sums, [(0, n)] * part.v.size, 700.0)
+        whole, _ = engine._enumerate(sums, [(0, n)] * part.v.size, 700.0)
         for depth in (0.5, 2.0, 8.0):
-            found = engine._enumerate(sums, sums.count_ranges(depth), depth)
+            found, _ = engine._enumerate(sums, sums.count_ranges(depth), depth)
             assert found.lower <= whole.upper
             assert whole.lower <= found.upper
             charged += found.lower < 0.999 * whole.lower

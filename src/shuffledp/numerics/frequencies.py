@@ -86,14 +86,15 @@ class Measure:
     def tilted_mean(self, theta: float) -> float:
         """Mean of V under masses proportional to w e^(theta v), roughly."""
         x = theta * self.v
-        q = self.w * np.exp(x - _shift(x.max()))
+        most = float(x.max())
+        q = self.w * np.exp(x - (most - min(max(most, 0.0), _LARGEST_EXPONENT)))
         return float(self.v @ q) / float(q.sum())
 
 
 def _shift(most: Array) -> Array:
     """What to take off exponents up to ``most``:
     0 but where their exponentials leave the doubles."""
-    return np.asarray(most - np.clip(most, 0.0, _LARGEST_EXPONENT))
+    return most - np.minimum(np.maximum(most, 0.0), _LARGEST_EXPONENT)
 
 
 class Spectrum(NamedTuple):

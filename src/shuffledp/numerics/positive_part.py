@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,10 +43,12 @@ _QUICK_ENUMERATION = 20_000  # the same where a coarse answer will do
 _COARSE = 1e-3
 _MAX_FREQUENCIES = 1 << 20
 _MAX_WORK = 600_000_000  # frequencies times atoms
-_BOX_DEPTHS = (700.0, 70.0)  # count ranges tried: outside, probability e^-depth is charged
+_BOX_DEPTHS = (70.0, 700.0)  # count ranges tried: outside, probability e^-depth is charged
+_NEGLIGIBLE = 1e-18  # share of the result: a deeper box would not change a digit
 _MARGIN = 1e-6  # granted to exponentials of rounded exponents (docs/proofs/engine.md, 4 and 5)
 _FEW = 32  # sums of so few rarely blur: there a shallow box, often of rare values, is tried too
 _SHALLOW = 36.0
+_TABULATED = 1 << 14  # factorials kept
 _FLOOR = 1e-300  # absolute resolution, in units of max |V|
 
 
@@ -186,13 +189,15 @@ def _remainder(sums: _Sums, width: float, known: float) -> Enclosure:
     most = _MAX_ENUMERATION if width < _COARSE or n <= _FEW else _QUICK_ENUMERATION
     if part.v.size <= 100 and n < 2**31:
         multisets = math.comb(n + part.v.size - 1, n) if min(n, part.v.size) <= 20 else math.inf
-        for depth in (*_BOX_DEPTHS, _SHALLOW) if n <= _FEW else _BOX_DEPTHS:
+        for depth in (_SHALLOW, *_BOX_DEPTHS) if n <= _FEW else _BOX_DEPTHS:
             if min(sums.least_box(depth), multisets) * part.v.size > most:
-                continue
+                break
             box = sums.count_ranges(depth)
             size = math.prod(sorted(high - low + 1 for low, high in box)[:-1])
-            if min(size, multisets) * part.v.size <= most:
-                found = _enumerate(sums, box, depth)
+            if min(size, multisets) * part.v.size > most:
+                break
+            found, missed = _enumerate(sums, box, depth)
+            if missed <= _NEGLIGIBLE * found.lower:
                 break
     if found.upper - found.lower > width * (found.lower + known):
         other = _by_frequencies(sums, width, known)
@@ -200,8 +205,8 @@ def _remainder(sums: _Sums, width: float, known: float) -> Enclosure:
     return found
 
 
-def _enumerate(sums: _Sums, box: list[tuple[int, int]], depth: float) -> Enclosure:
-    """(1/n) E[S+] over the multisets of n values whose counts lie in the box of that depth."""
+def _enumerate(sums: _Sums, box: list[tuple[int, int]], depth: float) -> tuple[Enclosure, float]:
+    """(1/n) E[S+] over the multisets of n values with counts in the box, and what others add."""
     n, part = sums.n, sums.part
     order = np.argsort(sums.p)  # the likeliest value comes last and takes what is left
     v, log_w = part.v[order], np.log(part.w[order])
@@ -210,7 +215,7 @@ def _enumerate(sums: _Sums, box: list[tuple[int, int]], depth: float) -> Enclosu
     tail = v - head
     left = np.array([n])
     log_p = np.array([math.lgamma(n + 1.0)])
-    s_head, s_tail, blur = np.zeros((3, 1))
+    s_head, s_tail = np.zeros((2, 1))
     for i in range(v.size):
         count = left
         if i < v.size - 1:
@@ -218,16 +223,16 @@ def _enumerate(sums: _Sums, box: list[tuple[int, int]], depth: float) -> Enclosu
             repeats = np.maximum(np.minimum(left, high) - low + 1, 0)
             starts = np.repeat(np.cumsum(repeats) - repeats, repeats)
             count = np.arange(starts.size) - starts + low
-            left, log_p, s_head, s_tail, blur = (
-                np.repeat(a, repeats) for a in (left, log_p, s_head, s_tail, blur)
+            left, log_p, s_head, s_tail = (
+                np.repeat(a, repeats) for a in (left, log_p, s_head, s_tail)
             )
         left = left - count
-        log_p = log_p + count * log_w[i] - _log_factorial(count)
+        log_p = log_p + _log_term(count, float(log_w[i]))
         s_head, s_tail = s_head + count * head[i], s_tail + count * tail[i]
-        blur = blur + count * (roundings(v.size + 3) * abs(tail[i]))
     s = s_head + s_tail
+    blur = roundings(v.size + 4) * n * float(np.abs(tail).max())
     keep = s + blur > 0
-    s, log_p, blur = s[keep], log_p[keep], blur[keep]
+    s, log_p = s[keep], log_p[keep]
     top = float(log_p.max(initial=LOG_FLOOR))
     p = np.exp(log_p - top)
     size = 2 * math.lgamma(n + 1.0) - n * float(log_w.min())
@@ -237,16 +242,28 @@ def _enumerate(sums: _Sums, box: list[tuple[int, int]], depth: float) -> Enclosu
     # Outside the box: tilted probability < 2 v.size e^-depth, and S+ e^(-theta S) <= 1/theta.
     log_m = sums.log_m + sums.log_m_error
     missed = scaled(2 * v.size / (sums.theta * n), n * log_m - depth, 1)
-    return Enclosure(scaled(low_sum, top, -1), scaled(high_sum, top, 1) + missed)
+    return Enclosure(scaled(low_sum, top, -1), scaled(high_sum, top, 1) + missed), missed
 
 
-def _log_factorial(k: NDArray[np.int64]) -> Array:
-    """log k!, from a table over the range of k."""
+def _log_term(k: NDArray[np.int64], log_w: float) -> Array:
+    """log(w^k / k!), from a table over the range of k."""
     if k.size == 0:
         return np.zeros(0)
-    first = int(k.min())
-    table = [math.lgamma(j + 1.0) for j in range(first, int(k.max()) + 1)]
-    return np.array(table)[k - first]
+    first, last = int(k.min()), int(k.max())
+    table = np.arange(first, last + 1) * log_w - _log_factorials(first, last)
+    return np.asarray(table[k - first])
+
+
+def _log_factorials(first: int, last: int) -> Array:
+    """log k! for all k of a range."""
+    if last < _TABULATED:
+        return _small_log_factorials()[first : last + 1]
+    return np.array([math.lgamma(k + 1.0) for k in range(first, last + 1)])
+
+
+@cache
+def _small_log_factorials() -> Array:
+    return np.array([math.lgamma(k + 1.0) for k in range(_TABULATED)])
 
 
 def _by_frequencies(sums: _Sums, width: float, known: float) -> Enclosure:

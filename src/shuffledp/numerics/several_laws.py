@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,6 +34,7 @@ _WIDEST = 0.2
 """Cells at most so wide, in units of the largest deviation of one W."""
 _MOST_CELLS = 600
 """Of the widest; where more would be needed, more is smoothed."""
+_FARTHEST = 1e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,10 +171,22 @@ def _edges(theta: float, sd: float, deviation: float, width: float) -> tuple[Arr
     depth = max(theta * sd, 1.0)
     widest = max(_WIDEST * sd / deviation, 1e-3)
     smooth = max(math.sqrt(0.6 * width) / depth, _CUT / (_MOST_CELLS * widest))
-    finest, last = math.sqrt(2.4 * width), _CUT / smooth
+    free, last = _places(math.sqrt(2.4 * width)), _CUT / smooth
+    kept = int(np.searchsorted(np.diff(free), widest, "right"))
+    if free[kept] >= last:
+        places = free[: int(np.searchsorted(free, last)) + 1]
+    else:
+        more = np.arange(math.ceil((last - free[kept]) / widest) + 1)
+        places = np.concatenate([free[:kept], free[kept] + widest * more])
+    return places / sd, smooth * sd
+
+
+@lru_cache(maxsize=16)
+def _places(finest: float) -> Array:
+    """Ends of cells that grow with the distance from 0, as far as anybody looks."""
     places = [0.0]
-    while places[-1] < last:
+    while places[-1] < _FARTHEST:
         tau = places[-1]
         step = finest * math.exp(min(tau * tau / 8.0, 50.0))
-        places.append(tau + min(step, max(finest, 0.12 * tau), widest))
-    return np.array(places) / sd, smooth * sd
+        places.append(tau + min(step, max(finest, 0.12 * tau)))
+    return np.array(places)

@@ -14,7 +14,7 @@ from shuffledp.accounting.protocols import Rounds
 from shuffledp.collection.analysis import Frequencies
 from shuffledp.collection.analysis.means import decoder
 from shuffledp.collection.devices import Device, device, secure
-from shuffledp.collection.devices.vectors import GaussianVectorDevice
+from shuffledp.collection.devices.vectors import CoordinateDevice, GaussianVectorDevice
 from shuffledp.collection.planning import Histogram, Mean, Plan, Target, Vector, plan
 from shuffledp.interfaces.cli import main
 
@@ -43,26 +43,33 @@ def _simulated_histogram(machine: Device, n: int, repeats: int) -> float:
     return math.sqrt(float(np.mean(errors)) * users.size / n)
 
 
-def _simulated_mean(machine: Device, n: int, repeats: int) -> float:
+def _simulated_mean(machine: Device, n: int, samples: int) -> float:
+    """From so many means of n users; those of a vector's coordinates have independent errors."""
     inner = getattr(machine, "inner", machine)
     decoding = decoder(inner)
     value = max((i / 4.0 for i in range(5)), key=decoding.variance)
     if isinstance(machine, GaussianVectorDevice):
+        repeats = samples // 3
         reports = machine.encode(np.full((n * repeats, 3), value), STREAM)
-        means = decoding.decode(reports[:, 0]).reshape(repeats, n).mean(axis=1)
+        means = decoding.decode(reports.ravel()).reshape(repeats, n, 3).mean(axis=1)
         return math.sqrt(float(np.mean((means - value) ** 2)))
     if inner is machine:
-        reports = machine.encode(np.full(n * repeats, value), STREAM)
-        means = decoding.decode(reports[:, -1]).reshape(repeats, n).mean(axis=1)
+        reports = machine.encode(np.full(n * samples, value), STREAM)
+        means = decoding.decode(reports[:, -1]).reshape(samples, n).mean(axis=1)
         return math.sqrt(float(np.mean((means - value) ** 2)))
-    share, high, low, _ = decoding.hardest_users(1.0 / machine.dimensions)  # type: ignore[attr-defined]
+    assert isinstance(machine, CoordinateDevice)
+    repeats = samples // machine.dimensions
+    share, high, low, _ = decoding.hardest_users(1.0 / machine.dimensions)
     users = np.where(np.arange(n * repeats) % n < round(share * n), high, low)
     value = float(users[:n].mean())
-    reports = machine.encode(np.tile(users[:, None], (1, machine.dimensions)), STREAM)  # type: ignore[attr-defined]
-    mine = np.where(reports[:, 0] == 0, decoding.decode(reports[:, -1]) - value, 0.0)
-    number = (reports[:, 0] == 0).reshape(repeats, n).sum(axis=1)
-    errors = mine.reshape(repeats, n).sum(axis=1) / number
-    return math.sqrt(float(np.mean(errors**2)))
+    reports = machine.encode(np.tile(users[:, None], (1, machine.dimensions)), STREAM)
+    away = (decoding.decode(reports[:, -1]) - value).reshape(repeats, n)
+    asked = reports[:, 0].reshape(repeats, n)
+    errors = [
+        np.where(asked == i, away, 0.0).sum(axis=1) / (asked == i).sum(axis=1)
+        for i in range(machine.dimensions)
+    ]
+    return math.sqrt(float(np.mean(np.square(errors))))
 
 
 @pytest.mark.parametrize("task", ["histogram", "mean", "vector"])

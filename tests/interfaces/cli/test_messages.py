@@ -72,7 +72,7 @@ def test_errors_about_budgets_name_the_option(
 
 
 def test_sigma_for_the_pair_alone() -> None:
-    words = ("calibrate", *GAUSSIAN, "--n", 1000, *TARGET)
+    words = ("calibrate", *GAUSSIAN, "--n", 1000, "--epsilon", 1, "--delta", 1e-2)
     sigmas = {}
     for kind in ((), ("--status", "fixed_pair")):
         out = good(*words, *kind).stdout

@@ -80,7 +80,10 @@ def _released(engine: Engine, device: Device, width: int, n: int, table: File) -
 
 def _joined(device: Device, blocks: Iterable[Reports]) -> Reports:
     """Also if there are none."""
-    return np.concatenate([np.empty((0, device.columns), device.dtype), *blocks])
+    found = list(blocks)
+    if len(found) == 1:
+        return found[0]
+    return np.concatenate([np.empty((0, device.columns), device.dtype), *found])
 
 
 def _orders(engine: Engine, n: int, batches: int) -> Places:

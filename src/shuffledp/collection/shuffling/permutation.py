@@ -31,5 +31,5 @@ def permutation(n: int, stream: Stream) -> NDArray[np.int64]:
         keys = stream.words(n)
         order = np.argsort(keys)
         keys = keys[order]
-        if not np.any(keys[1:] == keys[:-1]):
+        if not (keys[1:] == keys[:-1]).any():
             return order

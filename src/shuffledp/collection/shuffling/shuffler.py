@@ -139,7 +139,7 @@ class Shuffler:
         _enough(self.size, self.minimum)
         if not self._piles:
             kept, self._kept = self._kept, []
-            block = np.concatenate(kept)
+            block = kept[0] if len(kept) == 1 else np.concatenate(kept)
             del kept
             yield from self._mixed(block)
             return
