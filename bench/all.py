@@ -30,6 +30,7 @@ BENCHMARKS = (
     "training",
     "web",
     "pipeline",
+    "service",
 )
 INTRODUCTION = """# Benchmarks
 

@@ -70,15 +70,21 @@ class Purse:
 
     def __init__(self, limit: int = 1000) -> None:
         self.limit = limit
-        self.paid: set[bytes] = set()
+        self.paid_for: set[bytes] = set()
 
     def check(self, task: Task) -> None:
         assert task.cohort == "people"
 
+    def afford(self, task: Task) -> None:
+        """Says nothing: another process may be faster than whoever asks."""
+
+    def paid(self, _task: Task) -> set[str]:
+        return {each.hex() for each in self.paid_for}
+
     def spend(self, _task: Task, batch_id: bytes) -> None:
-        if batch_id not in self.paid and len(self.paid) >= self.limit:
+        if batch_id not in self.paid_for and len(self.paid_for) >= self.limit:
             raise BudgetExceededError("The purse is empty.")
-        self.paid.add(batch_id)
+        self.paid_for.add(batch_id)
 
 
 class Clock:

@@ -249,8 +249,8 @@ class World:
         for which, counted in enumerate(found):
             expect(max(counted.values(), default=1) == 1, "a report was released twice")
             expect(set(counted) <= self.sent[which], "a report came from nowhere")
-        expect({bytes.fromhex(path.stem) for path in paths} <= self.book.paid, "not paid for")
-        expect(len(self.book.paid) <= self.book.limit, "over budget")
+        expect({bytes.fromhex(path.stem) for path in paths} <= self.book.paid_for, "not paid for")
+        expect(len(self.book.paid_for) <= self.book.limit, "over budget")
         self.released = found
 
     def finish(self) -> None:
@@ -259,7 +259,7 @@ class World:
         self.check()
         store = self.shuffler.store
         expect(store.verify() == [], f"{store.verify()}")
-        expect(len(_batches(self.folder)) == len(self.book.paid), "paid for, and not released")
+        expect(len(_batches(self.folder)) == len(self.book.paid_for), "paid for, and not released")
         for which, task in enumerate(store.tasks()):
             if task.ended >= 2:
                 continue  # a remainder is forgotten with its task

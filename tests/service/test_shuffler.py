@@ -50,7 +50,7 @@ def test_below_the_minimum_nothing_leaves(store: Store, tmp_path: Path) -> None:
     with pytest.raises(TooFewError):
         shuffler.release(task.id)
     assert not (tmp_path / "outbox").exists()
-    assert not book.paid
+    assert not book.paid_for
     shuffler.accept(task.id, records(task, 1)[0])
     assert shuffler.release(task.id)[0].reports == 10
     shuffler.accept(task.id, b"".join(records(task, 9)))
@@ -96,6 +96,46 @@ def test_a_ledger_pays_once_for_each_batch(tmp_path: Path, store: Store) -> None
     with pytest.raises(BudgetExceededError):
         shuffler.release(task.id)
     assert len(ledger.history("people")) == 2
+
+
+def test_what_nobody_can_pay_for_is_not_even_closed(tmp_path: Path, store: Store) -> None:
+    """A schedule may try for weeks: nothing grows."""
+    ledger = Ledger.open(tmp_path / "ledger.db")
+    ledger.create("people", "0.001", "0.1")
+    shuffler = make_shuffler(tmp_path, store, book=LedgerBook(ledger))
+    task = shuffler.open_task(make_task().document)
+    shuffler.accept(task.id, b"".join(records(task, 10)))
+    for _ in range(3):
+        with pytest.raises(BudgetExceededError, match="go on waiting"):
+            shuffler.release(task.id)
+    assert store.batches() == []
+    assert store.tasks()[0].epoch == 1
+
+
+def test_a_batch_leaves_no_empty_place_behind(tmp_path: Path, store: Store) -> None:
+    """Refused by the ledger after it was closed, as when another process was faster."""
+    book = Purse(limit=0)
+    shuffler = make_shuffler(tmp_path, store, book=book)
+    task = shuffler.open_task(make_task().document)
+    shuffler.accept(task.id, b"".join(records(task, 10)))
+    for _ in range(3):
+        with pytest.raises(BudgetExceededError):
+            shuffler.release(task.id)
+    assert store.tasks()[0].epoch == 2
+    book.limit = 1
+    assert shuffler.release(task.id)[0].reports == 10
+
+
+def test_a_batch_that_was_never_paid_for_is_found(tmp_path: Path, store: Store) -> None:
+    book = Purse()
+    shuffler = make_shuffler(tmp_path, store, book=book)
+    task = shuffler.open_task(make_task().document)
+    shuffler.accept(task.id, b"".join(records(task, 10)))
+    (released,) = shuffler.release(task.id)
+    assert shuffler.verify() == []
+    book.paid_for.clear()
+    (problem,) = shuffler.verify()
+    assert problem == f"batch {released.batch.hex()}: released, and the ledger was never charged"
 
 
 def test_replays_do_not_enter(store: Store, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ and an error says why. The receipt exists only once the record is on the disk.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -228,6 +228,23 @@ class Ledger:
         what
             A protocol or a stated guarantee.
         """
+        return most(self._fits(cohort, what))
+
+    def affords(self, cohort: str, what: Spendable, rounds: int = 1) -> bool:
+        """Whether so many more rounds fit now; nothing is recorded.
+
+        Parameters
+        ----------
+        cohort
+            Its name.
+        what
+            A protocol or a stated guarantee.
+        rounds
+            How many of it.
+        """
+        return self._fits(cohort, what)(rounds)
+
+    def _fits(self, cohort: str, what: Spendable) -> Callable[[int], bool]:
         with self._opened() as (execute, version):
             now = _standing(execute, cohort, version)
             entries = read_entries(execute, cohort)
@@ -244,7 +261,7 @@ class Ledger:
                 return False
             return not rule.over(lost)
 
-        return most(fits)
+        return fits
 
     def cohorts(self) -> list[str]:
         """All names."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import ipaddress
 import json
 import random
 import ssl
@@ -22,7 +23,10 @@ from shuffledp.errors import (
     ShuffleDPError,
     TooFewError,
 )
+from shuffledp.service import binary_http
 from shuffledp.service.device import SealedReport
+from shuffledp.service.oblivious import MEDIA_REQUEST, encapsulate
+from shuffledp.service.sealing import CannotOpen, PublicKey
 from shuffledp.service.task import LONGEST_DOCUMENT, Task
 from shuffledp.service.wire import MEDIA_REPORTS, MEDIA_TASK, PATH, TASK_ID, Problem, parse_id
 
@@ -184,6 +188,10 @@ class Client:
         self, token: str, method: str, path: str, body: bytes | None = None
     ) -> dict[str, Any]:
         """As the administrator, once."""
+        if not self._tls and not _is_near(self._host):
+            raise ParameterError(
+                "url", "https://, or on this machine: a token is not sent in the clear", self.url
+            )
         try:
             answer = self.request(
                 method, path, body, authorization=f"Bearer {token}", content_type=MEDIA_TASK
@@ -193,6 +201,52 @@ class Client:
         if answer.status not in (200, 201):
             raise _unexpected(self.url, answer)
         return answer.problem
+
+
+class ObliviousClient(Client):
+    """Talks to a shuffler through somebody else's Oblivious HTTP relay (RFC 9458), so that the
+    shuffler sees the relay's address, and the relay sees nothing of what is said."""
+
+    def __init__(self, relay: str, shuffler: str, key: PublicKey, **more: Any) -> None:
+        super().__init__(relay, **more)
+        self._shuffler, self._key = urlsplit(shuffler), key
+
+    def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        """Once. An answer that the gateway did not seal is an error, whatever it says."""
+        asked = binary_http.Request(
+            method.encode(),
+            self._shuffler.scheme.encode(),
+            self._shuffler.netloc.encode(),
+            (self._shuffler.path.rstrip("/") + path).encode(),
+            tuple((k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()),
+            body or b"",
+        )
+        sealed, exchange = encapsulate(asked.encode(), self._key)
+        answer = super().request("POST", "", sealed, content_type=MEDIA_REQUEST)
+        if answer.status != 200:
+            raise http.client.HTTPException(f"the relay says {answer.status} {answer.code}".strip())
+        try:
+            response = binary_http.Response.decode(exchange.open(answer.body))
+        except (CannotOpen, binary_http.Malformed):
+            raise http.client.HTTPException("an answer that the gateway did not seal") from None
+        again = dict(response.headers).get(b"retry-after", b"").decode("latin-1")
+        return Answer(response.status, response.content, again)
+
+    def administer(
+        self, token: str, method: str, path: str, body: bytes | None = None
+    ) -> dict[str, Any]:
+        """Never: an administrator has nothing to hide from the shuffler."""
+        raise ParameterError("url", "the shuffler's own, not that of a relay", self.url)
+
+
+def _is_near(host: str) -> bool:
+    """Whether it is this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _with_next_key(url: str, answer: Answer, sent: Sequence[SealedReport]) -> list[SealedReport]:

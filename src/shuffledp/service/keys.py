@@ -109,6 +109,15 @@ class KeyRing:
         self.refresh()  # made or retired by another process
         return self._private.get(key_id)
 
+    def accepted(self) -> list[PrivateKey]:
+        """All that are accepted, the current one first."""
+        self.refresh()
+        return [
+            self._private[each.public.id]
+            for each in self._listed
+            if each.public.id in self._private
+        ]
+
     def state(self, key_id: bytes) -> State | None:
         """None for a key it never had."""
         return next((each.state for each in self._listed if each.public.id == key_id), None)

@@ -41,8 +41,14 @@ class Book(Protocol):
     def check(self, task: Task) -> None:
         """That there is somebody to pay for this task."""
 
+    def afford(self, task: Task) -> None:
+        """BudgetExceededError if nobody can pay for one more batch."""
+
     def spend(self, task: Task, batch_id: bytes) -> None:
         """Record what a batch costs, once however often it is asked; BudgetExceededError if not."""
+
+    def paid(self, task: Task) -> set[str]:
+        """The names of the batches that were paid for."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,19 @@ class LedgerBook:
     def check(self, task: Task) -> None:
         self.ledger.balance(task.cohort)
 
+    def afford(self, task: Task) -> None:
+        if not self.ledger.affords(task.cohort, task.protocol):
+            raise BudgetExceededError(
+                f"The cohort {task.cohort!r} cannot pay for another batch of the task"
+                f" {task.id.hex()}: its reports go on waiting."
+            )
+
     def spend(self, task: Task, batch_id: bytes) -> None:
         name = batch_id.hex()
         self.ledger.spend(task.cohort, task.protocol, label=f"batch {name}", key=name)
+
+    def paid(self, task: Task) -> set[str]:
+        return {receipt.key for receipt in self.ledger.history(task.cohort) if receipt.key}
 
 
 @dataclass(frozen=True)
@@ -167,11 +183,12 @@ class Shuffler:
         Raises TooFewError below the minimum, and BudgetExceededError if the ledger does not pay:
         the reports go on waiting.
         """
-        self.task(task_id)
+        task = self.task(task_id)
         with self.store.releasing():
             begun = [each for each in self.store.batches(task_id) if each.state in UNFINISHED]
             if begun:
                 return [self._finish(each) for each in begun]
+            self.book.afford(task)
             return [self._finish(self.store.close_batch(task_id, self._random(BATCH_ID)))]
 
     def resume(self) -> list[Released]:
@@ -243,6 +260,21 @@ class Shuffler:
                 held, size = [], 0
         if held:
             yield np.frombuffer(b"".join(held), np.uint8).reshape(-1, width)
+
+    # looking
+
+    def verify(self) -> list[str]:
+        """What does not add up in store, ledger and keys, in words; every report is read."""
+        problems = self.store.verify()
+        for each in self.store.tasks():
+            task = self.task(each.id)
+            paid = self.book.paid(task)
+            problems += [
+                f"batch {batch.id.hex()}: {batch.state}, and the ledger was never charged"
+                for batch in self.store.batches(task.id)
+                if batch.state not in (State.CLOSED, State.REFUSED) and batch.id.hex() not in paid
+            ]
+        return problems + [f"key {key.hex()}: lost" for key in self.ring.lost]
 
     # the end of tasks
 

@@ -96,6 +96,9 @@ def test_from_keys_to_estimates(tmp_path: Path, config: Path) -> None:
     assert at_once == apart
     assert at_once["reports"] == 10
     assert (tmp_path / "estimates.csv").exists()
+    (config.parent / "ledger.db").unlink()
+    Ledger.open(config.parent / "ledger.db").create("people", "5", "1e-3")
+    assert "never charged" in run("shuffler", "verify", *shared, code=1)
     run("analyst", "keygen", "--out", str(tmp_path / "other.key"))
     refused = run("collect", batch, "--key", str(tmp_path / "other.key"), code=2)
     assert "nobody can open the batch" in refused
@@ -126,6 +129,8 @@ def test_what_is_missing_is_said(tmp_path: Path, config: Path) -> None:
     run("shuffler", "token", *shared, code=2)
     url = ("--url", "http://127.0.0.1:1")
     assert "No shuffler answers" in run("shuffler", "status", *shared, *url, code=2)
+    assert "cannot be used" in run("shuffler", "verify", *shared, code=2)
+    assert not (config.parent / "shuffler.db").exists()
     (config.parent / "admin.token").unlink()
     assert "no token" in run("shuffler", "status", *shared, *url, code=2)
     run("shuffler", "token", *shared)

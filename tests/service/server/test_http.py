@@ -167,9 +167,13 @@ def test_keys_health_and_counts(running: Running, task: Task) -> None:
         assert "shuffledp_reports_stored_total 0\n" in text  # 20 are no full thousand
         running.app.metrics.add("shuffledp_reports_stored", 5990)
         running.app.metrics.add("shuffledp_reports_refused", 1500, "unopenable")
+        running.app.metrics.add("shuffledp_reports_refused", 999, "unknown-key")
+        assert client.request("GET", "/metrics").body.decode() == text  # for a minute
+        running.app.metrics._until = 0.0
         text = client.request("GET", "/metrics").body.decode()
         assert "shuffledp_reports_stored_total 6000\n" in text
         assert 'shuffledp_reports_refused_total{reason="unopenable"} 1000\n' in text
+        assert "unknown-key" not in text
         assert "shuffledp_storing 1\n" in text
         assert "created" not in text
 
@@ -201,6 +205,54 @@ def test_when_too_much_waits_it_is_refused_at_once(tmp_path: Path) -> None:
         assert _post(running, task, records(task, 1)[0]).status == 201  # recovers by itself
         (released,) = running.app.shuffler.release(task.id)
         assert released.reports == 11
+
+
+def test_bodies_that_come_at_once_fit_into_memory(
+    running: Running, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few are read while others, who say how long they are, are sent away unread."""
+    monkeypatch.setattr("shuffledp.service.server.application._HELD", 1 << 20)
+    path = f"/v1/tasks/{task.id.hex()}/reports"
+    with socket.create_connection(("127.0.0.1", running.port)) as slow:
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {MEDIA_REPORTS}\r\n"
+        slow.sendall(f"{head}Content-Length: {1 << 20}\r\n\r\nabc".encode())
+        _until(lambda: running.app._held == 1 << 20)
+        answer = _post(running, task, records(task, 1)[0])
+        assert (answer.status, answer.code, answer.retry_after) == (429, "busy", "1")
+    _until(lambda: not running.app._held)
+    assert _post(running, task, records(task, 1)[0]).status == 201
+
+
+def _until(true: Any) -> None:
+    for _ in range(3000):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came")
+
+
+def test_what_is_wrong_inside_is_told_to_nobody_outside(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise ServiceError("The store /secret/place cannot be used.")
+
+    monkeypatch.setattr(running.app.shuffler.store, "tasks", broken)
+    monkeypatch.setattr(running.app.shuffler.ring, "refresh", broken)
+    with Client(running.url) as client:
+        for path in (f"/v1/tasks/{64 * '0'}", "/v1/keys", f"/survey/{64 * '1'}"):
+            running.app._looked = -10.0
+            answer = client.request("GET", path)
+            assert (answer.status, answer.code) == (503, "unavailable")
+            assert b"secret" not in answer.body
+        with pytest.raises(ServiceError, match="/secret/place"):
+            client.administer(TOKEN, "GET", "/admin/tasks")
+
+
+def test_a_token_is_not_sent_in_the_clear() -> None:
+    for url in ("http://shuffler.example", "http://192.0.2.1:8572"):
+        with Client(url) as client, pytest.raises(ParameterError, match="in the clear"):
+            client.administer(TOKEN, "GET", "/admin/tasks")
 
 
 def test_a_full_batch_is_refused_until_its_release(running: Running) -> None:

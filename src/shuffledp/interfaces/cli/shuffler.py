@@ -274,17 +274,14 @@ def release(task: str, config: str, url: str | None, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def verify(context: click.Context, config: str, as_json: bool) -> None:
-    """Read every row of the store and say what does not add up;
-    ends with 1 if something does not."""
-    from shuffledp.service.keys import KeyRing
-    from shuffledp.service.store import open_store
+    """Read every row of the store, compare it with ledger and keys,
+    and say what does not add up; ends with 1 if something does not."""
+    from shuffledp.service.server.run import shuffler as made
 
-    settings = _settings(config)
-    store = open_store(settings.store)
-    problems = store.verify()
-    tasks, batches = len(store.tasks()), len(store.batches())
-    store.close()
-    problems += [f"key {key.hex()}: lost" for key in KeyRing(settings.keys).lost]
+    mine = made(_settings(config), make=False)
+    problems = mine.verify()
+    tasks, batches = len(mine.store.tasks()), len(mine.store.batches())
+    mine.store.close()
     if as_json:
         print_json(
             {"sound": not problems, "problems": problems, "tasks": tasks, "batches": batches}

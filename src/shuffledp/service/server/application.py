@@ -7,8 +7,8 @@ import asyncio
 import hmac
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +20,16 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from shuffledp.errors import ServiceError, ShuffleDPError
+from shuffledp.service import binary_http
+from shuffledp.service.oblivious import (
+    GATEWAY,
+    MEDIA_KEYS,
+    MEDIA_REQUEST,
+    MEDIA_RESPONSE,
+    configuration,
+    decapsulate,
+)
+from shuffledp.service.sealing import CannotOpen
 from shuffledp.service.server.intake import GROUP, WAITING, Intake
 from shuffledp.service.server.metrics import Metrics
 from shuffledp.service.shuffler import Released, Shuffler
@@ -39,8 +49,11 @@ from shuffledp.service.wire import (
 log = logging.getLogger("shuffledp.service")
 BODY = 1 << 20
 PATIENCE = 10.0
+_HELD = 64 << 20
+"""Bytes of bodies that are read or stored at one time."""
 _START = f"{PATH}/tasks/"
 _END = "/reports"
+_ADMIN = "/admin/"
 _AT_ONCE = 64
 """Reports opened before others have their turn."""
 _LOOK_AGAIN = 1.0
@@ -74,6 +87,10 @@ _ACCEPTED: Message = {
 }
 _NOTHING: Message = {"type": "http.response.body", "body": b""}
 _RETRY = {Problem.BUSY: b"1", Problem.FULL: b"60", Problem.UNAVAILABLE: b"5", Problem.FAULT: b"5"}
+_WRONG_KEY = {
+    "type": "https://iana.org/assignments/http-problem-types#ohttp-key",
+    "title": "The key or the algorithms of the request are not accepted (any more).",
+}
 _CLOSING = {Problem.TOO_LARGE, Problem.TOO_SLOW, Problem.UNAUTHORIZED}
 """After these the rest of a request is not read."""
 T = TypeVar("T")
@@ -98,12 +115,13 @@ class Application:
         self._body, self._patience = body, patience
         self._waiting, self._group = waiting, group
         self._release_every, self._sweep_every = release_every, sweep_every
-        self.metrics = Metrics()
+        self.metrics, self._held = Metrics(), 0
         self._looked = -_LOOK_AGAIN
         self._rest = Starlette(
             routes=self.routes(),
             exception_handlers={
                 Refused: _refused,
+                _Left: _gone,
                 HTTPException: _http_error,
                 ShuffleDPError: _not_done,
                 Exception: _fault,
@@ -116,6 +134,8 @@ class Application:
         return [
             Route(f"{PATH}/tasks/{{task}}", self._task),
             Route(f"{PATH}/keys", self._keys),
+            Route(GATEWAY, self._gateway_keys, methods=["GET"]),
+            Route(GATEWAY, self._gateway, methods=["POST"]),
             Route("/survey/{task}", self._survey),
             Route("/static/{name}", _static),
             Route("/healthz", self._healthy),
@@ -182,7 +202,10 @@ class Application:
             raise Refused(Problem.MEDIA)
         if (problem := self.shuffler.closed(task)) is not None:
             raise Refused(problem)
-        body = await self._read(headers.get(b"content-length"), receive)
+        with self._holding(headers.get(b"content-length")):
+            return await self._stored(task, await self._read(receive))
+
+    async def _stored(self, task: Task, body: bytes) -> list[tuple[int, Problem]]:
         records = task.format.records(body)
         number = len(body) // task.format.record
         if not self.intake.has_room(number):
@@ -216,10 +239,25 @@ class Application:
             known = await _in_thread(self.shuffler.task, task_id)
         return known
 
-    async def _read(self, stated: bytes | None, receive: Receive) -> bytes:
+    @contextmanager
+    def _holding(self, stated: bytes | None) -> Iterator[None]:
+        """A place for a body of the stated length, while it comes and is stored: all bodies
+        together fit into memory, however many connections send at once."""
+        size = self._body
+        if stated is not None:
+            if not stated.isdigit() or len(stated) > 18 or int(stated) > self._body:
+                raise Refused(Problem.TOO_LARGE)
+            size = int(stated)
+        if self._held and self._held + size > max(_HELD, self._body):
+            raise Refused(Problem.BUSY)
+        self._held += size
+        try:
+            yield
+        finally:
+            self._held -= size
+
+    async def _read(self, receive: Receive) -> bytes:
         """A body that is not too long and does not take too long."""
-        if stated is not None and (not stated.isdigit() or int(stated) > self._body):
-            raise Refused(Problem.TOO_LARGE)
         message = await self._received(receive)
         body: bytes = message.get("body", b"")
         if not message.get("more_body"):
@@ -277,9 +315,62 @@ class Application:
         text = self.metrics.text(storing=self.intake.alive and not self.intake.failing)
         return PlainTextResponse(text, headers=_plain(_HEADERS))
 
+    # through a relay
+
+    async def _gateway_keys(self, _request: Request) -> Response:
+        keys = [key.public for key in self.shuffler.ring.accepted()]
+        return Response(
+            configuration(keys), media_type=MEDIA_KEYS, headers={"cache-control": "max-age=3600"}
+        )
+
+    async def _gateway(self, request: Request) -> Response:
+        """A request inside a request (RFC 9458); only what devices ask for."""
+        if request.headers.get("content-type") != MEDIA_REQUEST:
+            raise Refused(Problem.MEDIA)
+        stated = request.headers.get("content-length")
+        with self._holding(None if stated is None else stated.encode()):
+            sealed = await self._read(request.receive)
+            try:
+                message, exchange = decapsulate(sealed, self.shuffler.ring.accepted())
+                asked = binary_http.Request.decode(message)
+            except LookupError:
+                return JSONResponse(_WRONG_KEY, 400, media_type=MEDIA_PROBLEM)
+            except CannotOpen:
+                raise Refused(Problem.UNOPENABLE) from None
+            except binary_http.Malformed:
+                raise Refused(Problem.MALFORMED) from None
+            answer = await self._asked(asked)
+        return Response(exchange.seal(answer.encode()), 200, _plain(_HEADERS), MEDIA_RESPONSE)
+
+    async def _asked(self, asked: binary_http.Request) -> binary_http.Response:
+        """The answer to a device, as if it had come by itself."""
+        path = asked.path.decode("latin-1")
+        if not path.startswith(f"{PATH}/"):
+            path = "/"
+        scope: Scope = {
+            "type": "http",
+            "method": asked.method.decode(),
+            "path": path,
+            "root_path": "",
+            "query_string": b"",
+            "headers": [*asked.headers, (b"content-length", b"%d" % len(asked.content))],
+        }
+        sent: list[Message] = []
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": asked.content}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        await self(scope, receive, send)
+        body = b"".join(message.get("body", b"") for message in sent[1:])
+        return binary_http.Response(sent[0]["status"], tuple(sent[0]["headers"]), body)
+
     # for the administrator
 
     def _check_token(self, request: Request) -> None:
+        """Before anything else is done for an address below ``_ADMIN``."""
         given = request.headers.get("authorization", "")
         wanted = f"Bearer {self._token}"
         if self._token is None or not hmac.compare_digest(given.encode(), wanted.encode()):
@@ -429,13 +520,21 @@ async def _refused(_request: Request, error: Exception) -> Response:
     return _response(error.problem, {"detail": error.detail})
 
 
+async def _gone(_request: Request, _error: Exception) -> Response:
+    """Nobody reads it."""
+    return Response(status_code=400)
+
+
 async def _http_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return _response(Problem.METHOD if error.status_code == 405 else Problem.NOT_FOUND)
 
 
-async def _not_done(_request: Request, error: Exception) -> Response:
-    """For the administrator, who may know why."""
+async def _not_done(request: Request, error: Exception) -> Response:
+    """The administrator may know why; everybody else is told that it cannot be done now."""
+    if not request.url.path.startswith(_ADMIN):
+        log.error("a request was not answered: %s", error)
+        return _response(Problem.UNAVAILABLE)
     name = type(error).__name__ if isinstance(error, ShuffleDPError) else ServiceError.__name__
     return _response(Problem.REFUSED, {"detail": str(error), "error": name})
 

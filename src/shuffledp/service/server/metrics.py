@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Callable
 
 STEP = 1000
 """Reports and requests are shown in full thousands."""
+STILL = 60.0
+"""Seconds for which the same counts are shown."""
 _HELP = {
     "shuffledp_reports_stored": "Reports on the disk, repeated ones too, in full thousands.",
     "shuffledp_reports_refused": "Reports refused, by reason, in full thousands.",
@@ -20,8 +24,9 @@ _EXACT = {"shuffledp_batches_released", "shuffledp_releases_refused", "shuffledp
 class Metrics:
     """Counters of one process since its start. No times, not even of the start."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
+        self._shown, self._clock, self._until = self._counts.copy(), clock, 0.0
 
     def add(self, name: str, number: int = 1, reason: str = "") -> None:
         """Count."""
@@ -29,15 +34,21 @@ class Metrics:
 
     def text(self, *, storing: bool) -> str:
         """In Prometheus' text format."""
+        if self._clock() >= self._until:
+            self._shown, self._until = self._counts.copy(), self._clock() + STILL
         lines = []
-        counts = self._counts | Counter({("shuffledp_storing", ""): int(storing)})
+        counts = self._shown | Counter({("shuffledp_storing", ""): int(storing)})
         for name, said in _HELP.items():
             kind = "gauge" if name == "shuffledp_storing" else "counter"
             suffix = "" if kind == "gauge" else "_total"
             lines += [f"# HELP {name}{suffix} {said}", f"# TYPE {name}{suffix} {kind}"]
-            found = {reason: count for (each, reason), count in counts.items() if each == name}
+            step = 1 if name in _EXACT else STEP
+            found = {
+                reason: count // step * step  # not even that there is one of a reason
+                for (each, reason), count in counts.items()
+                if each == name and count >= step
+            }
             for reason, count in sorted((found or {"": 0}).items()):
                 labels = f'{{reason="{reason}"}}' if reason else ""
-                shown = count if name in _EXACT else count // STEP * STEP
-                lines.append(f"{name}{suffix}{labels} {shown}")
+                lines.append(f"{name}{suffix}{labels} {count}")
         return "\n".join(lines) + "\n"

@@ -21,12 +21,12 @@ from shuffledp.service.store import open_store
 _BACKLOG = 1024
 
 
-def shuffler(settings: Settings) -> Shuffler:
-    """The shuffler that settings describe."""
+def shuffler(settings: Settings, *, make: bool = True) -> Shuffler:
+    """The shuffler that settings describe; its store is made unless it must exist."""
     ring = KeyRing(settings.keys)
     _ = ring.current  # there must be one
     return Shuffler(
-        open_store(settings.store),
+        open_store(settings.store, make=make),
         ring,
         Path(settings.outbox),
         LedgerBook(Ledger.open(settings.ledger)),

@@ -17,9 +17,9 @@ __all__ = [
 ]
 
 
-def open_store(where: str | Path, timeout: float = 60.0) -> Store:
-    """The store in an SQLite file or at a postgresql:// URL;
-    its tables are made if there are none."""
+def open_store(where: str | Path, timeout: float = 60.0, *, make: bool = True) -> Store:
+    """The store in an SQLite file or at a postgresql:// URL; its tables are made if there are none,
+    unless one that exists is asked for."""
     if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
         from shuffledp.service.store.postgres import PostgresStore
 
@@ -28,5 +28,5 @@ def open_store(where: str | Path, timeout: float = 60.0) -> Store:
         from shuffledp.service.store.sqlite import SQLiteStore
 
         store = SQLiteStore(where, timeout)
-    store.open()
+    store.open(make)
     return store

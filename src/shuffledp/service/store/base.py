@@ -142,10 +142,10 @@ class Store(ABC):
     def close(self) -> None:
         """Let go of connections."""
 
-    def open(self) -> None:
+    def open(self, make: bool = True) -> None:
         """Make the tables that are not there yet; refuse those of another version."""
-        with self.transaction(create=True) as execute:
-            if execute(tables.READ_VERSION)[0][0] is None:
+        with self.transaction(write=make, create=make) as execute:
+            if make and execute(tables.READ_VERSION)[0][0] is None:
                 execute(tables.STAMP, tables.VERSION)
             self._check_version(execute)
 
@@ -259,7 +259,7 @@ class Store(ABC):
                 raise TooFewError(f"The task {task_id.hex()} is over, its reports are deleted.")
             size, closed = 0, []
             for epoch, more in execute(tables.OPEN_EPOCHS, task.number):
-                if size + more <= task.largest:
+                if more and size + more <= task.largest:
                     size += more
                     closed.append(epoch)
             if size < task.minimum:
