@@ -18,7 +18,7 @@ FLOORS = {
     "ledger": [],
     "collection": ["devices", "shuffling", "analysis", "planning", "pipeline", "auditing"],
     "service": [
-        *("sealing", "keys", "wire", "task", "device", "client"),
+        *("sealing", "binary_http", "oblivious", "keys", "wire", "task", "device", "client"),
         *("batch", "analyst", "store", "shuffler", "server"),
     ],
     "training": [],

@@ -42,6 +42,13 @@ def test_what_is_no_private_key(tmp_path: Path, content: bytes) -> None:
         read_private(tmp_path / "none")
 
 
+def test_the_public_key_for_new_tasks_is_a_file(tmp_path: Path) -> None:
+    ring = KeyRing(tmp_path)
+    for _ in range(2):
+        made = ring.rotate()
+        assert read_public(tmp_path / "current.pub") == made == ring.current
+
+
 def test_public_keys(tmp_path: Path) -> None:
     path = tmp_path / "a.pub"
     write_public(path, key("analyst").public)

@@ -21,6 +21,8 @@ from shuffledp.files import write_whole
 from shuffledp.service.sealing import PrivateKey, PublicKey
 
 _RING = "ring.json"
+CURRENT = "current.pub"
+"""The public key that new tasks are to name."""
 _PROTOCOL = "shuffledp-keys-1"
 
 
@@ -220,6 +222,7 @@ class KeyRing:
         text = json.dumps({"protocol": _PROTOCOL, "keys": keys}, indent=1)
         write_whole("keys", self.folder / _RING, text.encode() + b"\n", private=True)
         self.refresh()
+        write_public(self.folder / CURRENT, self.current)
 
 
 def _listed(path: Path) -> tuple[_Listed, ...]:
