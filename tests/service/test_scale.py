@@ -34,8 +34,8 @@ def test_a_calm_day_has_no_queue() -> None:
 
 
 def test_too_few_processes_are_seen() -> None:
-    found = simulate(replace(SMALL, failover=0, core=20.0), 1, HOUR)
-    assert max(found.queue) == SMALL.waiting * SMALL.tasks * SMALL.shufflers
+    found = simulate(replace(SMALL, failover=0, crash=1e12, core=20.0), 1, HOUR)
+    assert max(found.queue) == (SMALL.waiting - 20) * SMALL.tasks * SMALL.shufflers
     assert found.refused > found.stored
 
 
