@@ -1,16 +1,21 @@
 """Every error this package raises on purpose.
 
-ShuffleDPError ├── ParameterError      a parameter is out of its domain (also a ValueError) ├──
-RegimeError         a theorem is asked outside its validity (also a ValueError) ├──
-UnknownTheoremError no such id in the registry (also a KeyError) ├── ConversionError     a curve
-cannot answer this question (also a ValueError) ├── TrainingError       a training run cannot go on
-├── LedgerError         the book of budgets cannot do this │   ├── BudgetExceededError  a spend does
-not fit into its cohort's budget │   └── UnknownOutcomeError  the store went away while it was told
-to record ├── ServiceError        the shuffler service, its store, its keys or a batch cannot do
-this │   ├── LostKeyError    what was sealed to this key cannot be opened any more │   └──
-TooFewError     a batch below its minimum is not released ├── MissingExtraError   an optional
-dependency is not installed (also an ImportError) └── InternalError       a calculation contradicts
-itself, or fails: our fault (also an ArithmeticError)
+ShuffleDPError
+├── ParameterError      a parameter is out of its domain (also a ValueError)
+├── RegimeError         a theorem is asked outside its validity (also a ValueError)
+├── UnknownTheoremError no such id in the registry (also a KeyError)
+├── ConversionError     a curve cannot answer this question (also a ValueError)
+├── TrainingError       a training run cannot go on
+├── LedgerError         the book of budgets cannot do this
+│   ├── BudgetExceededError  a spend does not fit into its cohort's budget
+│   └── UnknownOutcomeError  the store went away while it was told to record
+├── ServiceError        the shuffler service, its store, its keys or a batch cannot do this
+│   ├── BusyError       another process is at it
+│   ├── LostKeyError    what was sealed to this key cannot be opened any more
+│   └── TooFewError     a batch below its minimum is not released
+├── MissingExtraError   an optional dependency is not installed (also an ImportError)
+└── InternalError       a calculation contradicts itself, or fails: our fault
+                        (also an ArithmeticError)
 """
 
 from __future__ import annotations
@@ -89,6 +94,10 @@ class UnknownOutcomeError(LedgerError):
 
 class ServiceError(ShuffleDPError):
     """The shuffler service refuses, or something it needs is missing or altered."""
+
+
+class BusyError(ServiceError):
+    """Another process is doing this already."""
 
 
 class LostKeyError(ServiceError):

@@ -192,8 +192,10 @@ class Shuffler:
             return [self._finish(self.store.close_batch(task_id, self._random(BATCH_ID)))]
 
     def resume(self) -> list[Released]:
-        """Finish what a process before this one has begun."""
-        finished = []
+        """Finish what this process or another has begun and not finished."""
+        finished: list[Released] = []
+        if not any(batch.state in UNFINISHED for batch in self.store.batches()):
+            return finished
         with self.store.releasing():
             for batch in self.store.batches():
                 if batch.state in UNFINISHED:

@@ -386,7 +386,23 @@ def test_a_process_takes_up_what_another_began(tmp_path: Path) -> None:
     shuffler.accept(task.id, b"".join(records(task, 10)))
     store.close_batch(task.id, bytes(16))
     with serving(make_shuffler(tmp_path, store, ring=shuffler.ring)):
+        _until(lambda: store.batches()[0].state == "released")
         assert [path.name for path in (tmp_path / "outbox").iterdir()] == [f"{'0' * 32}.batch"]
+
+
+def test_a_release_that_failed_is_finished_later(shuffler: Shuffler, tmp_path: Path) -> None:
+    """Without a schedule, and without being asked."""
+    (tmp_path / "outbox").touch()  # no folder
+    with serving(shuffler, sweep_every=0.05) as running:
+        task = shuffler.open_task(make_task().document)
+        _post(running, task, b"".join(records(task, 10)))
+        with Client(running.url) as client, pytest.raises(ServiceError, match="outbox"):
+            client.administer(TOKEN, "POST", f"/admin/tasks/{task.id.hex()}/release")
+        assert shuffler.store.batches()[0].state == "paid"
+        (tmp_path / "outbox").unlink()
+        _until(lambda: shuffler.store.batches()[0].state == "released")
+    assert len(list((tmp_path / "outbox").iterdir())) == 1
+    assert shuffler.verify() == []
 
 
 def test_devices_use_the_next_key_of_their_task(tmp_path: Path) -> None:

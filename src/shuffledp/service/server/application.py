@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from shuffledp.errors import ServiceError, ShuffleDPError
+from shuffledp.errors import BusyError, ServiceError, ShuffleDPError
 from shuffledp.service import binary_http
 from shuffledp.service.oblivious import (
     GATEWAY,
@@ -157,10 +157,6 @@ class Application:
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         self.intake = Intake(self.shuffler.store, waiting=self._waiting, group=self._group)
         self.intake.start()
-        try:
-            await _in_thread(self.shuffler.resume)
-        except ServiceError as error:  # another process is at it
-            log.error("unfinished batches are left for later: %s", error)
         chores = asyncio.create_task(self._chores())
         yield
         chores.cancel()
@@ -432,18 +428,24 @@ class Application:
     # what happens by itself
 
     async def _chores(self) -> None:
-        """Tasks end; batches are released if there is a schedule; what failed is tried again."""
+        """What was begun is finished; tasks end; batches are released if there is a schedule."""
         loop = asyncio.get_running_loop()
         due = loop.time() + self._release_every
         while True:
-            await asyncio.sleep(min(filter(None, (self._sweep_every, self._release_every))))
             try:
+                await _in_thread(self._resume)
                 await _in_thread(self.shuffler.sweep)
                 if self._release_every and loop.time() >= due:
                     due += self._release_every
                     await _in_thread(self._release_all)
             except Exception as error:
                 log.error("left undone: %s", error)
+            await asyncio.sleep(min(filter(None, (self._sweep_every, self._release_every))))
+
+    def _resume(self) -> None:
+        """Batches that this process or another left unfinished, unless somebody is at it."""
+        with suppress(BusyError):
+            self.metrics.add("shuffledp_batches_released", len(self.shuffler.resume()))
 
     def _release_all(self) -> None:
         for each in self.shuffler.store.tasks():

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from shuffledp.errors import MissingExtraError, ParameterError, ServiceError
+from shuffledp.errors import BusyError, MissingExtraError, ParameterError, ServiceError
 from shuffledp.service.store import tables
 from shuffledp.service.store.base import Execute, Store
 
@@ -164,7 +164,7 @@ class PostgresStore(Store):
                 connection.autocommit = True
                 sql = "SELECT pg_try_advisory_lock(%s)"
                 if not connection.execute(sql, (_RELEASING,)).fetchone()[0]:
-                    raise ServiceError("Another process is releasing from this store.")
+                    raise BusyError("Another process is releasing from this store.")
                 yield
         except self._psycopg.Error as error:
             raise self._failure(error) from None

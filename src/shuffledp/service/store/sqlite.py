@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from shuffledp.errors import ServiceError
+from shuffledp.errors import BusyError, ServiceError
 from shuffledp.service.store import tables
 from shuffledp.service.store.base import Execute, Store
 from shuffledp.service.wire import REPORT_ID
@@ -180,7 +180,7 @@ class SQLiteStore(Store):
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise ServiceError("Another process is releasing from this store.") from error
+                raise BusyError("Another process is releasing from this store.") from error
             yield
         finally:
             os.close(lock)
