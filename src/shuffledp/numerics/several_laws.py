@@ -1,19 +1,22 @@
 """Certified upper bound on E[(Y + W_1 + ... + W_m)+ e^(-lam (g_1 + ... + g_m))] over several laws.
 
-Each (W_j, g_j) independently follows any one of finitely many laws, which may differ from j to j;
-Y is independent of them. Adding independent normal noise to a W can only raise the expectation, so
-with any variances v_x >= 0 and any theta > 0 (docs/proofs/swap.md, section 3)
+The m users are of one or more classes, m_k of class k. Each (W_j, g_j) independently follows any
+one of finitely many laws of its class, which may differ from j to j; Y is independent of them.
+Adding independent normal noise to a W can only raise the expectation, so with any variances
+v_x >= 0 and any theta > 0 (docs/proofs/swap.md, section 3)
 
-    E(...) <= (1/pi) int_0^inf E e^(theta Y) sup_x |N_x(theta + it)|^m / (theta^2 + t^2) dt,
+    E(...) <= (1/pi) int_0^inf E e^(theta Y) prod_k sup_x |N_x(theta + it)|^(m_k) / (theta^2 + t^2) dt,
 
-N_x(z) = E e^(z W - lam g) e^(v_x z^2 / 2) under law x. The noise makes all laws spread alike, so that
-little is lost by the supremum. On a cell of width h of t the share |N_x|^2 / N_x(theta)^2 lies at
-most h^2 (var_x + v_x) / 4 above its chord, var_x the variance of W tilted by theta.
+N_x(z) = E e^(z W - lam g) e^(v_x z^2 / 2) under law x. The noise makes the laws of a class spread
+alike, so that little is lost by the supremum. On a cell of width h of t the share
+|N_x|^2 / N_x(theta)^2 lies at most h^2 (var_x + v_x) / 4 above its chord, var_x the variance of W
+tilted by theta.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -43,12 +46,26 @@ class SeveralLaws:
 
     Each row of true weights sums to 1, and each stored weight is within ``error`` of its true
     value, relatively. Values may only be too large, decays only too small.
+
+    ``starts``: the first row of every class; the rows of a class follow each other.
     """
 
     weights: Array
     values: Array
     decays: Array
     error: float
+    starts: tuple[int, ...] = (0,)
+
+    def _largest(self, rows: Array) -> Array:
+        """Of each class, along the first axis."""
+        found: Array = np.maximum.reduceat(rows, self.starts, axis=0)
+        return found
+
+    def _rows(self, classes: Array) -> Array:
+        """What holds of a class, for each of its rows."""
+        sizes = np.diff([*self.starts, len(self.weights)])
+        found: Array = np.repeat(classes, sizes)
+        return found
 
     def _log_mgf(self, theta: float, lam: float) -> tuple[Array, Array, Array]:
         """log M_x(theta), a bound on its error, and the exponents."""
@@ -64,28 +81,37 @@ class SeveralLaws:
         log_m = np.where(near, np.log1p(np.maximum(drift, -0.5)), np.log(total))
         return log_m, all_orders(slack / total) + roundings(4.0) * np.abs(log_m), x
 
-    def _theta(self, m: int, lam: float, first: Array, chance: Array, start: float | None) -> float:
-        """About the minimiser of E e^(theta Y) sup M^m / theta^_POWER; any theta > 0 is valid."""
+    def best_theta(
+        self,
+        counts: Sequence[int],
+        lam: float,
+        first: Array,
+        chance: Array,
+        start: float | None = None,
+    ) -> float:
+        """About the minimiser of E e^(theta Y) prod sup M^(m_k) / theta^_POWER; any theta > 0 is valid."""
+        users = np.array(counts, dtype=np.float64)
         reach = float(np.abs(self.values).max())
         top = max(reach, float(np.abs(first).max()), 1e-300)
         most = math.log(_MOST_EXPONENT / top)
-        low, high = math.log(0.1 / (m + 1.0) / top), most
-        u = 0.5 * (low + high) if start is None else math.log(start)
+        low, high = math.log(0.1 / (float(users.sum()) + 1.0) / top), most
+        u = 0.5 * (low + high) if start is None else min(math.log(start), most)
+        ends = [*self.starts[1:], len(self.weights)]
         for _ in range(_STEPS):
             theta = math.exp(u)
-            x = theta * self.values - lam * self.decays
-            tilted = self.weights * np.exp(x)
+            tilted = self.weights * np.exp(theta * self.values - lam * self.decays)
             totals = tilted.sum(axis=1)
-            at = int(np.argmax(totals))
-            p = tilted[at] / totals[at]
-            mean = float(p @ self.values[at])
+            at = [i + int(np.argmax(totals[i:j])) for i, j in zip(self.starts, ends, strict=True)]
+            p = tilted[at] / totals[at, None]
+            means = (p * self.values[at]).sum(axis=1)
             y = chance * np.exp(theta * (first - first.max()))
-            slope = theta * (m * mean + float(y @ first) / float(y.sum())) - _POWER
+            slope = theta * (float(users @ means) + float(y @ first) / float(y.sum())) - _POWER
             if slope > 0.0:
                 high = u
             else:
                 low = u
-            spread = theta * theta * m * float(p @ (self.values[at] - mean) ** 2)
+            variances = (p * (self.values[at] - means[:, None]) ** 2).sum(axis=1)
+            spread = theta * theta * float(users @ variances)
             step = u - slope / (spread + abs(slope + _POWER) + 1.0)
             new = step if low < step < high else 0.5 * (low + high)
             if abs(new - u) < 0.01 or high - low < 0.01:
@@ -95,24 +121,34 @@ class SeveralLaws:
 
     def log_excess(
         self,
-        m: int,
+        counts: Sequence[int],
         lam: float,
         first: Array,
         chance: Array,
         width: float,
         start: float | None = None,
     ) -> tuple[float, float]:
-        """log of the bound, Y = ``first`` with probability ``chance``; and the theta used."""
-        theta = self._theta(m, lam, first, chance, start)
+        """log of the bound for so many users of each class, and the theta used.
+
+        Y = ``first`` with probability ``chance``.
+        """
+        users = np.array(counts, dtype=np.float64)
+        m = float(users.sum())
+        theta = self.best_theta(counts, lam, first, chance, start)
         log_m, log_error, x = self._log_mgf(theta, lam)
         p = self.weights * np.exp(x - log_m[:, None])
         centred = self.values - (p * self.values).sum(axis=1)[:, None]
         variance = up((p * centred**2).sum(axis=1), _SUMMED)
-        sd = math.sqrt(m * float(variance[int(np.argmax(log_m))])) or 1.0 / theta
+        highest = self._largest(log_m)
+        sd = math.sqrt(
+            float(users @ self._largest(np.where(log_m == self._rows(highest), variance, 0.0)))
+        )
+        sd = sd or 1.0 / theta
         edges, smooth = _edges(theta, sd, math.sqrt(float(variance.max())) or theta, width)
-        noise = 2.0 * (log_m.max() - log_m) / theta**2 + smooth * smooth / m
-        height = m * (log_m + log_error + up(0.5 * noise * theta**2, roundings(4.0)))
-        top = float(height.max())
+        noise = 2.0 * (self._rows(highest) - log_m) / theta**2 + smooth * smooth / m
+        height = log_m + log_error + up(0.5 * noise * theta**2, roundings(4.0))
+        heights = users * self._largest(height)
+        top = float(heights.sum())
         # the computed characteristic function at t is off by at most slope * t
         relative = (
             self.error + log_error + roundings(4.0 * (float(np.abs(x).max()) + 8.0 + p.shape[1]))
@@ -121,14 +157,16 @@ class SeveralLaws:
         decay = np.multiply.outer(noise, edges * edges)
         lack = self._modulus(p, centred, edges) * np.exp(-decay) + np.expm1(-decay)
         lack += 3.0 * slope[:, None] * edges + roundings(8.0) * np.abs(lack)
-        level = _ends(lack, (variance + noise)[:, None] * np.diff(edges) ** 2 / 4.0, m)
-        level = np.exp((level + (height - top)[:, None]).max(axis=1))
+        rise = (variance + noise)[:, None] * np.diff(edges) ** 2 / 4.0
+        left, right = _shares(lack, rise, m)
+        level = np.exp(_ends(self._largest(left), self._largest(right), users))
         total = float((level * _weights(edges, theta)).sum())
         total += math.exp(-0.5 * (smooth * edges[-1]) ** 2) / edges[-1]
         peak = theta * float(first.max())
         moment = float(chance @ np.exp(theta * first - peak))
         result = math.log(total / math.pi) + top + peak + math.log(moment)
-        return result + 1e-11 + roundings(16.0) * (abs(top) + abs(peak)), theta
+        size = float(np.abs(heights).sum()) + abs(peak)
+        return result + 1e-11 + roundings(16.0 + len(counts)) * size, theta
 
     def _modulus(self, p: Array, centred: Array, edges: Array) -> Array:
         """|E e^(itW)|^2 - 1 at the edges, under each row of the tilted laws p."""
@@ -144,16 +182,43 @@ class SeveralLaws:
         return found
 
 
-def _ends(lack: Array, rise: Array, m: int) -> Array:
-    """At both ends of each cell, the log of a bound whose chord lies above |N_x / N_x(theta)|^m.
+def _shares(lack: Array, rise: Array, m: float) -> tuple[Array, Array]:
+    """At both ends of each cell, less 1: a linear bound on |N_x / N_x(theta)|^2 between them.
 
-    (chord + rise)^(m/2) is convex for m >= 2; where it would exceed 1 at an end, the bound is 1.
+    Where it would exceed 1 at an end, it is the larger end, at most 1, on the whole cell.
     """
-    ends = np.stack([lack[:, :-1] + rise, lack[:, 1:] + rise])
-    flat = ends.max(axis=0) > np.maximum(1.0 / m, 1e-15) if m > 1 else np.ones_like(rise, np.bool_)
-    ends = np.where(flat, np.minimum(ends.max(axis=0), 0.0), ends)
-    logs: Array = 0.5 * m * down(np.log1p(np.maximum(ends, -1.0 + 1e-15)), roundings(8.0))
-    return logs + roundings(16.0) * m * np.maximum(ends, 0.0)
+    left, right = lack[:, :-1] + rise, lack[:, 1:] + rise
+    most = np.maximum(left, right)
+    flat = most > max(1.0 / m, 1e-15) if m > 1.0 else np.ones_like(rise, np.bool_)
+    most = np.minimum(most, 0.0)
+    least = -1.0 + 1e-15
+    return np.maximum(np.where(flat, most, left), least), np.maximum(
+        np.where(flat, most, right), least
+    )
+
+
+def _ends(left: Array, right: Array, counts: Array) -> Array:
+    """At both ends of each cell, the log of a bound whose chord lies above prod_k (1 + f_k)^(m_k / 2).
+
+    f_k is at most convex between ``left`` and ``right``. With u_k = (1 + f_k) / (1 + left_k) the
+    weighted mean of the u_k is above their geometric mean, and its power m / 2 >= 1 is convex; or
+    each f_k is at most its larger end.
+    """
+    m = float(counts.sum())
+    powers = 0.5 * counts
+
+    def log_product(x: Array) -> Array:
+        logs: Array = powers @ down(np.log1p(x), roundings(8.0))
+        return logs + roundings(16.0) * (powers @ np.maximum(x, 0.0))
+
+    begin, flat = log_product(left), log_product(np.maximum(left, right))
+    moved = (right - left) / (1.0 + left)
+    share = counts / m
+    growth = share @ moved + roundings(32.0 + counts.size) * (share @ np.abs(moved))
+    change = np.log1p(np.maximum(growth, -1.0 + 1e-15))
+    end = begin + 0.5 * m * (change + roundings(8.0) * np.abs(change))
+    bounded = (end > flat + 1e-6) | (m < 2.0)
+    return np.stack([np.where(bounded, flat, begin), np.where(bounded, flat, end)])
 
 
 def _weights(edges: Array, theta: float) -> Array:

@@ -146,7 +146,11 @@ ASKED = {
         ["blanket", "gaussian-unshuffled", "gaussian-approximate"],
         ["shuffle-gaussian", "dataset"],
     ),
-    Subsampled(KRR(4, eps0=1.0), 10): (["subsampled"], ["subsampled-dataset"]),
+    Subsampled(KRR(4, eps0=1.0), 10): (["swap-drawn", "subsampled"], ["subsampled-dataset"]),
+    LDP(1.0, sequential=True): (
+        ["stronger-clones", "swap-sequential"],
+        ["dataset-2rr", "dataset-3rr"],
+    ),
     Subsampled(Gaussian(3.0), 10): (["gaussian-unshuffled", "subsampled"], ["shuffle-gaussian"]),
     Repeated(LDP(1.0), 2): (["composition"], ["composition-dataset"]),
     Repeated(CheckIn(Gaussian(3.0), 0.5), 2): (

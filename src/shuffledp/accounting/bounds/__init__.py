@@ -17,7 +17,10 @@ from shuffledp.accounting.bounds import (
     shuffle_gaussian,
     subsampled,
     swap,
+    swap_drawn,
     swap_laplace,
+    swap_personal,
+    swap_sequential,
     training,
 )
 from shuffledp.accounting.bounds.theorem import Bound, all_bounds, bound, get_bound
@@ -48,6 +51,9 @@ __all__ = [
     "shuffle_gaussian",
     "subsampled",
     "swap",
+    "swap_drawn",
     "swap_laplace",
+    "swap_personal",
+    "swap_sequential",
     "training",
 ]

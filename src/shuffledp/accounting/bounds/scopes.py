@@ -28,7 +28,14 @@ def ldp(randomizer: Randomizer) -> LDP:
         return randomizer
     if not 0.0 < randomizer.eps0 < math.inf:
         raise RegimeError("a finite eps0 > 0", f"eps0 = {randomizer.eps0:g}")
-    return LDP(randomizer.eps0)
+    return LDP(randomizer.eps0, sequential=_in_order(randomizer))
+
+
+def _in_order(randomizer: Randomizer) -> bool:
+    """Whether reports may depend on earlier ones, checked in or not."""
+    while isinstance(randomizer, CheckIn):
+        randomizer = randomizer.randomizer
+    return isinstance(randomizer, LDP) and randomizer.sequential
 
 
 def pure_ldp(randomizer: Randomizer) -> LDP:

@@ -20,10 +20,18 @@ from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.rounding import down, roundings, up
 
 
-def _share(randomizer: Subsampled, n: int) -> tuple[Randomizer, int, float]:
+def share_drawn(randomizer: Subsampled, n: int) -> tuple[Randomizer, int, float]:
+    """What those drawn run, how many of them, and their share."""
     if randomizer.m > n:
         raise ParameterError("m", f"at most n = {n}", randomizer.m)
     return randomizer.randomizer, randomizer.m, randomizer.m / n
+
+
+def pure_end(eps0: float, q: float) -> float:
+    """From this epsilon on reports of that local budget, drawn with that chance, leak nothing."""
+    if eps0 >= 600.0:
+        return eps0
+    return up(math.log1p(q * math.expm1(eps0)), roundings(90))
 
 
 @bound(
@@ -42,7 +50,7 @@ def _share(randomizer: Subsampled, n: int) -> tuple[Randomizer, int, float]:
 )
 def subsampled(randomizer: Subsampled, n: int) -> ProfileCurve:
     """The best proven curve of the m users, drawn in secret."""
-    inner, m, q = _share(randomizer, n)
+    inner, m, q = share_drawn(randomizer, n)
     proven = Tightest.about(candidates(inner)[0], inner, m)
 
     def profile(epsilon: float, width: float) -> Enclosure:
@@ -52,11 +60,7 @@ def subsampled(randomizer: Subsampled, n: int) -> ProfileCurve:
         value = min(up(q * proven.enclose(at, width).upper, roundings(90)), 1.0)
         return Enclosure(value, value)
 
-    eps0 = inner.pure
-    top = eps0
-    if eps0 < 600.0:
-        top = up(math.log1p(q * math.expm1(eps0)), roundings(90))
-    return ProfileCurve(profile, PureEnd(top))
+    return ProfileCurve(profile, PureEnd(pure_end(inner.pure, q)))
 
 
 @bound(
@@ -77,6 +81,6 @@ def subsampled(randomizer: Subsampled, n: int) -> ProfileCurve:
 )
 def subsampled_dataset(randomizer: Subsampled, n: int) -> WorstDataset:
     """The usual data sets, the victim there only with probability q."""
-    inner, m, q = _share(randomizer, n)
+    inner, m, q = share_drawn(randomizer, n)
     pairs = [replace(s, outcomes=s.outcomes.diluted(q)) for s in inner.datasets()]
     return WorstDataset([dataset_curve(pair, m, PureEnd(inner.eps0)) for pair in pairs])

@@ -1,12 +1,14 @@
 """The swap bound: the victim's report exchanged with one that is chosen by looking at the reports.
 
-Symbols as in docs/proofs/swap.md: the victim's report has law a or b, another user's r; g = rho / r;
-V = (a - e b) / r, e = exp(epsilon); m = n - 1; T = 1 + the sum of g over the other reports, near n.
+Symbols as in docs/proofs/swap.md: the victim's report has law a or b, another user's r; g = w rho / r;
+V = w (a - e b) / r, e = exp(epsilon); T = w + the sum of g over the other reports. Weights w are 1
+unless users are of several classes; T is then near n.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache, partial
 
 import numpy as np
@@ -39,17 +41,20 @@ _SLACK = 1e-11
 
 _FINE, _COARSE = 2e-3, 1e-2
 """Relative width of delta aimed at, for answers and for pictures."""
-_LEAST_BUDGET, _MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 1e-4, 30.0, 1e-6, 10
+LEAST_BUDGET, MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 1e-4, 30.0, 1e-6, 10
 
 
-def _swap_curve(pairs: list[Swap], n: int, eps0: float) -> SwapCurve:
+def swap_curve(pairs: list[Swap], counts: tuple[int, ...], eps0: float) -> SwapCurve:
+    """The largest over these pairs, for so many users of each class, the victim included."""
+    if sum(counts) < _LEAST_USERS:
+        raise RegimeError(f"n >= {_LEAST_USERS}", str(sum(counts)))
     ways = [
         way for pair in pairs for way in ([pair] if pair.symmetric else [pair, pair.reversed()])
     ]
 
     @lru_cache(maxsize=256)
     def delta(epsilon: float, width: float) -> float:
-        return max(swap_delta(way, n, epsilon, width) for way in ways)
+        return max(swap_delta(way, counts, epsilon, width) for way in ways)
 
     def profile(epsilon: float, width: float) -> Enclosure:
         value = delta(epsilon, _COARSE)
@@ -57,8 +62,8 @@ def _swap_curve(pairs: list[Swap], n: int, eps0: float) -> SwapCurve:
             value = min(value, delta(epsilon, _FINE))
         return Enclosure(value, value)
 
-    power = max(_power(way) for way in ways)
-    guess = partial(gaussian_start, math.sqrt(min(power / n, 1e4)))
+    power = max(limit_power(way, counts) for way in ways)
+    guess = partial(gaussian_start, math.sqrt(min(power, 1e4)))
     return SwapCurve(profile, PureEnd(eps0), guess=guess)
 
 
@@ -69,18 +74,26 @@ class SwapCurve(ProfileCurve):
         raise self._cannot("renyi")
 
 
-def _power(pair: Swap) -> float:
-    """n times the square of mu, in the limit of many users."""
-    return max(float(x.mass @ (x.first - x.second) ** 2) for x in pair.laws)
+def limit_power(pair: Swap, counts: tuple[int, ...]) -> float:
+    """The square of mu, in the limit of many users."""
+    return sum(
+        count * max(float(x.mass @ (x.first - x.second) ** 2) for x in pair.of_class(k))
+        for k, count in enumerate(counts)
+    ) / (_centre(pair, counts) ** 2)
 
 
-def _in_regime(randomizer: Randomizer) -> Randomizer:
+def _centre(pair: Swap, counts: tuple[int, ...]) -> float:
+    """The mean of T."""
+    return math.fsum(count * pair.of_class(k)[0].weight for k, count in enumerate(counts))
+
+
+def in_regime(randomizer: Randomizer) -> Randomizer:
     """One round in which nobody nearly always tells the truth, or nearly never reports."""
     one_round(randomizer)
     rate = randomizer.rate if isinstance(randomizer, CheckIn) else 1.0
-    if not (_LEAST_BUDGET <= randomizer.eps0 <= _MOST_BUDGET and rate >= _LEAST_RATE):
+    if not (LEAST_BUDGET <= randomizer.eps0 <= MOST_BUDGET and rate >= _LEAST_RATE):
         condition = (
-            f"eps0 from {_LEAST_BUDGET:g} to {_MOST_BUDGET:g}, check-in of at least {_LEAST_RATE:g}"
+            f"eps0 from {LEAST_BUDGET:g} to {MOST_BUDGET:g}, check-in of at least {_LEAST_RATE:g}"
         )
         raise RegimeError(condition, str(randomizer))
     return randomizer
@@ -88,23 +101,21 @@ def _in_regime(randomizer: Randomizer) -> Randomizer:
 
 def _few_laws(randomizer: Randomizer) -> Randomizer:
     """A randomizer of few kinds of laws, all known."""
-    if not known_law(_in_regime(randomizer)).swaps():
+    if not known_law(in_regime(randomizer)).swaps():
         raise RegimeError("few kinds of known laws that all allow every report", str(randomizer))
     return randomizer
 
 
 def _one_for_all(randomizer: Randomizer) -> LDP:
     """Any randomizer of that budget, the same for all users, who look at their own values only."""
-    found = pure_ldp(_in_regime(randomizer))
+    found = pure_ldp(in_regime(randomizer))
     if found.sequential:
         raise RegimeError("reports that depend on the user's own value alone", str(found))
     return found
 
 
 def _curve(randomizer: Randomizer, n: int) -> SwapCurve:
-    if n < _LEAST_USERS:
-        raise RegimeError(f"n >= {_LEAST_USERS}", str(n))
-    return _swap_curve(randomizer.swaps(), n, randomizer.eps0)
+    return swap_curve(randomizer.swaps(), (n,), randomizer.eps0)
 
 
 @bound(
@@ -147,50 +158,90 @@ def swap_ldp(randomizer: LDP, n: int) -> Curve:
     return _curve(randomizer, n)
 
 
-def swap_delta(pair: Swap, n: int, epsilon: float, width: float) -> float:
-    """Upper bound on delta(epsilon) for this order of the pair, whatever the others hold."""
-    e, m = math.exp(epsilon), n - 1
+def swap_delta(pair: Swap, counts: tuple[int, ...], epsilon: float, width: float) -> float:
+    """Upper bound on delta(epsilon) for this order of the pair, whatever the others hold.
+
+    ``counts``: users of each class, the victim among them.
+    """
+    e, n = math.exp(epsilon), sum(counts)
+    centre = _centre(pair, counts)
     spread = max(float(np.ptp(x.swap)) for x in pair.laws) * (1.0 + _SLACK)
-    least = min(float(x.swap.min()) for x in pair.laws) * (1.0 - _SLACK)
-    if spread < _MERGED * math.sqrt(n):
+    if spread < _MERGED * centre / math.sqrt(n):
         pair = pair.merged()
-    log_charge, best = _expected(pair, n, epsilon), 1.0
+    crowds = _crowds(pair, counts)
+    least = min(kind_weight + _least(others) for kind_weight, others in crowds) * (1.0 - _SLACK)
+    log_charge, best = expected_charge(pair, counts, epsilon), 1.0
     for _ in range(_ATTEMPTS):
         half = log_charge - math.log(2.0)
-        below, above = (deviation(pair.laws, m, half, sign) for sign in (-1.0, 1.0))
-        low = max(n - below - spread, 1.0 + m * least) * (1.0 - _SLACK)
-        high = (n + above + spread) * (1.0 + _SLACK)
+        below, above = (
+            max(deviation(others, half, sign) for _, others in crowds) for sign in (-1.0, 1.0)
+        )
+        low = max(centre - below - spread, least) * (1.0 - _SLACK)
+        high = (centre + above + spread) * (1.0 + _SLACK)
         if not low > spread:
             break
-        value = _inside_window(pair, n, e, low, high, width)
+        value = _inside_window(pair, counts, e, low, high, width)
         best = min(best, (value + math.exp(log_charge)) * (1.0 + _SLACK))
-        aim = math.log(max(_CHARGED * value, _LEAST_CHARGE))
+        aim = charge_aimed(value)
         if value >= 1.0 or aim - 10.0 <= log_charge <= aim + 3.0:
             break
         log_charge = aim
     return best
 
 
-def _expected(pair: Swap, n: int, epsilon: float) -> float:
-    """About log delta, and less: by the central limit theorem."""
-    depth = epsilon * math.sqrt(n / max(_power(pair), 1e-300))
+Others = Sequence[tuple[int, tuple[OtherLaw, ...]]]
+"""How many users besides the victim may have which laws, class after class."""
+
+
+def _crowds(pair: Swap, counts: tuple[int, ...]) -> list[tuple[float, Others]]:
+    """For each class in whose place something may arrive: the weight of the place, and the others."""
+    slots = {kind.slot: kind.weight for kinds in pair.arrivals for kind in kinds}
+    return [
+        (weight, [(m, pair.of_class(k)) for k, m in enumerate(_without(counts, slot)) if m])
+        for slot, weight in slots.items()
+    ]
+
+
+def _without(counts: tuple[int, ...], slot: int) -> tuple[int, ...]:
+    """All users but the one whose place is taken."""
+    return tuple(count - (k == slot) for k, count in enumerate(counts))
+
+
+def _least(others: Others) -> float:
+    """The least sum of g."""
+    return sum(m * min(float(x.swap.min()) for x in laws) for m, laws in others)
+
+
+def charge_aimed(value: float) -> float:
+    """log of what may be charged for T outside its window beside this value."""
+    return math.log(max(_CHARGED * value, _LEAST_CHARGE))
+
+
+def expected_charge(pair: Swap, counts: tuple[int, ...], epsilon: float) -> float:
+    """log of the charge to begin with: below log delta by the central limit theorem."""
+    depth = epsilon / math.sqrt(max(limit_power(pair, counts), 1e-300))
     return max(-0.5 * depth * depth - math.log1p(depth) + math.log(_CHARGED) - 3.0, -690.0)
 
 
-def deviation(laws: tuple[OtherLaw, ...], m: int, log_chance: float, sign: float) -> float:
-    """s such that sign (g_1 + ... + g_m - m) > s has at most this chance, whichever laws they have."""
-    reach = max(float(np.abs(x.swap - 1.0).max()) for x in laws)
+def deviation(others: Others, log_chance: float, sign: float) -> float:
+    """s such that sign (sum of g - its mean) > s has at most this chance, whichever laws they have."""
+    reach = max(float(np.abs(x.swap - x.weight).max()) for _, laws in others for x in laws)
     if reach == 0.0:
         return 0.0
-    power = max(float(x.mass @ (x.swap - 1.0) ** 2) for x in laws)
-    guess = min(math.sqrt(-2.0 * log_chance / (m * max(power, 1e-12 * reach**2))), 50.0 / reach)
+    power = sum(
+        m * max(float(x.mass @ (x.swap - x.weight) ** 2) for x in laws) for m, laws in others
+    )
+    floor = 1e-12 * reach**2 * sum(m for m, _ in others)
+    guess = min(math.sqrt(-2.0 * log_chance / max(power, floor)), 50.0 / reach)
     tilts = guess * _TILTS
-    rise = np.zeros_like(tilts)
-    for x in laws:  # E e^(tilt (g - 1)) - 1, for E g = 1
-        shift = np.multiply.outer(sign * tilts, x.swap - 1.0)
-        rise = np.maximum(rise, (np.expm1(shift) - shift) @ x.mass)
-    rise = np.log1p((rise + 1e-13 * tilts * reach) * (1.0 + _SLACK))
-    return float(((m * rise - log_chance) / tilts).min()) * (1.0 + _SLACK)
+    total = np.zeros_like(tilts)
+    for m, laws in others:
+        rise = np.zeros_like(tilts)
+        for x in laws:  # E e^(tilt (g - w)) - 1, for E g = w
+            shift = np.multiply.outer(sign * tilts, x.swap - x.weight)
+            rise = np.maximum(rise, (np.expm1(shift) - shift) @ x.mass)
+        total += m * np.log1p((rise + 1e-13 * tilts * reach) * (1.0 + _SLACK))
+    return float(((total - log_chance) / tilts).min()) * (1.0 + _SLACK)
 
 
 _laguerre = lru_cache(maxsize=_NODES)(np.polynomial.laguerre.laggauss)
@@ -214,42 +265,69 @@ def exponentials(low: float, high: float, least: float = 0.0) -> tuple[Array, Ar
     return factor * weights * np.exp(nodes) / middle, nodes / middle
 
 
-def _inside_window(pair: Swap, n: int, e: float, low: float, high: float, width: float) -> float:
+def _inside_window(
+    pair: Swap, counts: tuple[int, ...], e: float, low: float, high: float, width: float
+) -> float:
     """E[(sum of W)+ / T] for T in [low, high], over the worst law of what arrives."""
     factors, rates = exponentials(low, high)
-    values = [_gain(x.first, x.second, e, pair.precision) for x in pair.laws]
+    values = [gain(x.first, x.second, e, pair.precision) for x in pair.laws]
     worst = 0.0
     for kinds in pair.arrivals:
         total, theta = 0.0, None
         for kind in kinds:
-            laws = _moved_laws(pair, values, kind, low, high)
-            gain = _gain(kind.first, kind.second, e, pair.precision)
+            others = _without(counts, kind.slot)
+            laws = _moved_laws(pair, others, values, kind, low, high)
+            users = [m for m in others if m]
+            own = gain(kind.first, kind.second, e, pair.precision)
             for factor, rate in zip(factors.tolist(), rates.tolist(), strict=True):
-                log, theta = laws.log_excess(n - 1, rate, gain, kind.mass, width, theta)
-                total += math.exp(min(log - rate + math.log(factor), 600.0))
+                log, theta = laws.log_excess(users, rate, own, kind.mass, width, theta)
+                log -= down(rate * kind.weight, roundings(4.0))
+                total += math.exp(min(log + math.log(factor), 600.0))
         worst = max(worst, total) if total >= 0.0 else math.inf
     return worst * (1.0 + pair.precision + _SLACK)
 
 
-def _gain(first: Array, second: Array, e: float, precision: float) -> Array:
+def gain(first: Array, second: Array, e: float, precision: float) -> Array:
     """first - e second, rounded up."""
-    gain: Array = first - e * second + (precision + roundings(4.0)) * (first + e * second)
-    return gain
+    found: Array = first - e * second + (precision + roundings(4.0)) * (first + e * second)
+    return found
 
 
 def _moved_laws(
-    pair: Swap, values: list[Array], kind: Arrival, low: float, high: float
+    pair: Swap,
+    others: tuple[int, ...],
+    values: list[Array],
+    kind: Arrival,
+    low: float,
+    high: float,
 ) -> SeveralLaws:
     """For each partner, W: the largest V / (1 + (g at the arrival - g) / T) over T in the window."""
+    classes = pair.classes or (0,) * len(pair.laws)
+    partners = sorted((p for p in kind.partners if others[classes[p[0]]]), key=lambda p: p[0])
+    numbers = [classes[law] for law, _, _ in partners]
+    starts = tuple(i for i, k in enumerate(numbers) if i == 0 or numbers[i - 1] != k)
     size = max(len(x.mass) for x in pair.laws)
-    mass, moved, decay = np.zeros((3, len(kind.partners), size))
-    for i, (law, least, most) in enumerate(kind.partners):
+    mass, value, decay = np.zeros((3, len(partners), size))
+    for i, (law, least, most) in enumerate(partners):
         x, v = pair.laws[law], values[law]
         k = len(v)
-        gap = np.where(v > 0.0, least - x.swap, most - x.swap)
-        edge = np.where((gap < 0.0) == (v > 0.0), low, high)
-        w = v / (1.0 + gap / edge)
         mass[i, :k] = x.mass
-        moved[i, :k] = w + (roundings(8.0) + 2.0 * pair.precision * x.swap.max() / low) * np.abs(w)
+        value[i, :k] = moved(v, x, (least, most), (low, high), pair.precision)
         decay[i, :k] = down(x.swap, pair.precision + roundings(4.0))
-    return SeveralLaws(mass, moved, decay, pair.precision)
+    return SeveralLaws(mass, value, decay, pair.precision, starts)
+
+
+def moved(
+    v: Array,
+    law: OtherLaw,
+    arriving: tuple[float, float],
+    window: tuple[float, float],
+    precision: float,
+) -> Array:
+    """W: the largest V / (1 + (g at the arrival - g) / T), for g and T in these ranges."""
+    (least, most), (low, high) = arriving, window
+    gap = np.where(v > 0.0, least - law.swap, most - law.swap)
+    edge = np.where((gap < 0.0) == (v > 0.0), low, high)
+    w = v / (1.0 + gap / edge)
+    found: Array = w + (roundings(8.0) + 2.0 * precision * law.swap.max() / low) * np.abs(w)
+    return found

@@ -188,7 +188,7 @@ def _class_delta(
     law = _thinned(_swap_law(rate, cells.limit), q)
     most, least = math.exp(rate * cells.limit), math.exp(-rate * cells.limit)
     spread = up(most - least, _SUMMED)
-    below, above = (deviation((law,), m, log_charge - math.log(2.0), s) for s in (-1.0, 1.0))
+    below, above = (deviation([(m, (law,))], log_charge - math.log(2.0), s) for s in (-1.0, 1.0))
     low = down(max(n - below - spread, 1.0 + m * least), _FORMULA)
     high = up(n + above + spread, _FORMULA)
     convex = 0.5 / (low - spread) if low > 2.0 * spread else math.inf  # no rate may be below

@@ -25,14 +25,19 @@ from shuffledp.accounting.bounds.personalized import (
     statistic_delta,
 )
 from shuffledp.accounting.bounds.published import local
+from shuffledp.accounting.bounds.swap_personal import (
+    of_own_budgets,
+    swap_of_classes,
+    swap_of_equals,
+)
 from shuffledp.accounting.bounds.tightest import Tightest
 from shuffledp.accounting.curves import Curve, PureEnd
 from shuffledp.accounting.protocols.base import QUESTIONS, Protocol, asked
 from shuffledp.accounting.protocols.budgets import expand
 from shuffledp.accounting.randomizers.families import Family
-from shuffledp.errors import InternalError, ParameterError, answering
+from shuffledp.errors import InternalError, ParameterError, RegimeError, answering
 from shuffledp.labels import Interval, Value
-from shuffledp.numerics.enclosure import SEARCH
+from shuffledp.numerics.enclosure import QUICK, SEARCH
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
 from shuffledp.numerics.logs import complement_above
 from shuffledp.numerics.rounding import FORMULA, SUMS, Array, up
@@ -145,6 +150,10 @@ class _Wanted:
     given: float
     ratio: float = 0.0
     """epsilon over strength of the class before."""
+
+    def beyond(self, curve: Curve, epsilon: float) -> bool:
+        """Whether an epsilon is asked for, and this curve is seen to need a larger one."""
+        return self.quantity == "epsilon" and curve.enclose(epsilon, QUICK).upper > self.given
 
     def answer(self, bound: Bound[Curve], curve: Curve) -> Value:
         """What a curve answers."""
@@ -281,7 +290,7 @@ class Personalized(Protocol):
         strong = float(self._strengths[high])
         guaranteed = self._guaranteed(low, high, wanted)
         leaked = personal_dataset.theorem.value(self._leaked(low, high, wanted, guaranteed.value))
-        own = guaranteed.theorem != personal_blanket.theorem.id
+        own = guaranteed.theorem not in (personal_blanket.theorem.id, of_own_budgets.theorem.id)
         own = own or self._own(wanted, guaranteed.value, strong)
         return BudgetClass(
             float(self._labels[high]),
@@ -292,20 +301,30 @@ class Personalized(Protocol):
         )
 
     def _guaranteed(self, low: int, high: int, wanted: _Wanted) -> Value:
-        """By the blanket, or by the report as if there were no shuffler."""
+        """By the blanket, by a swap, or by the report as if there were no shuffler."""
         strong = float(self._strengths[high])
         unshuffled: Bound[Curve] = local if self.family.pure else gaussian_unshuffled
         curves: dict[str, Callable[[], Curve]] = {
             personal_blanket.theorem.id: lambda: self._upper(low, high, wanted),
+            of_own_budgets.theorem.id: lambda: self._swapped(low, high),
             unshuffled.theorem.id: lambda: unshuffled.curve(self.family.member(strong), 1),
         }
-        both = Tightest([personal_blanket, unshuffled], lambda bound: curves[bound.theorem.id]())
-        found = list(both.answers(wanted.answer))
+        asked = [personal_blanket, of_own_budgets, unshuffled]
+        best = Tightest(asked, lambda bound: curves[bound.theorem.id]())
+        found: list[Value] = []
+
+        def ask(bound: Bound[Curve], curve: Curve) -> None:
+            if bound is of_own_budgets and found and wanted.beyond(curve, found[0].value):
+                return
+            found.append(wanted.answer(bound, curve))
+
+        for _ in best.answers(ask):
+            pass
         for value in found:
             blanket = value.theorem == personal_blanket.theorem.id
             if blanket and 0.0 < value.value < 0.5 * self.family.top(strong):
                 wanted.ratio = value.value / strong
-        return both.choose(wanted.quantity, found)
+        return best.choose(wanted.quantity, found)
 
     def _own(self, wanted: _Wanted, upper: float, strength: float) -> bool:
         """Whether the report alone, without any shuffler, is known to leak no more."""
@@ -358,6 +377,21 @@ class Personalized(Protocol):
             gammas = self.family.weights(reference, crowd.strengths, weak, strong)
             gone = self.gone + (1 if low < high else 0)
         return gammas, _without(gammas, counts, gone)
+
+    def _swapped(self, low: int, high: int) -> Curve:
+        """By a swap, the strongest of the class among the others still there."""
+        strong = float(self._strengths[high])
+        if self.budgets_visible:
+            others = int(self._counts[low : high + 1].min()) - 1 - self.gone
+            return swap_of_equals(self.family.member(strong), max(others, 0) + 1)
+        crowd = self._crowd(low, high)
+        gone = self.gone + (1 if low < high else 0)
+        # of nested strengths the weakest help most
+        counts = _without(-crowd.strengths, crowd.counts, gone)
+        keep = counts > 0
+        if crowd.strengths.size > 1 and gone and not self.family.nested:
+            raise RegimeError("nobody gone, or users of one budget", f"{gone} gone")
+        return swap_of_classes(self.family, strong, crowd.strengths[keep], counts[keep])
 
     def _upper(self, low: int, high: int, wanted: _Wanted) -> PersonalCurve:
         """The curve of the most promising reference."""

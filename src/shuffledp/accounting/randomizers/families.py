@@ -7,9 +7,10 @@ larger the strength the weaker the privacy: eps for pure mechanisms, 1/sigma for
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,6 +23,7 @@ from shuffledp.accounting.randomizers.cells import gaussian_cells, laplace_cells
 from shuffledp.accounting.randomizers.continuous import Gaussian, Laplace
 from shuffledp.accounting.randomizers.finite import KRR, Channel
 from shuffledp.accounting.randomizers.outcomes import Outcomes
+from shuffledp.accounting.randomizers.swaps import Swap, class_swap, response_swap
 from shuffledp.errors import ParameterError
 from shuffledp.numerics.normal import cell_masses, erfc
 from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, roundings, up
@@ -36,6 +38,8 @@ class Family(ABC):
     """Whether neighbouring budgets may be treated together (docs/proofs/personalized.md, 3)."""
     bounded: ClassVar[bool] = True
     """Whether reports of different strengths have bounded likelihood ratios."""
+    nested: ClassVar[bool] = False
+    """Whether each report is a mixture of reports of any larger strength, of other values."""
 
     def strengths(self, budgets: Array, deltas: Array | None) -> Array:
         """Strength of each user's report."""
@@ -73,6 +77,10 @@ class Family(ABC):
     def reports(self, strengths: Array, place: int) -> Array:
         """Masses of a common set of outcomes for the value at a place: 0, 1 the victim's two,
         2 another."""
+
+    def swaps(self, strengths: Sequence[float], own: int) -> list[Swap]:
+        """What the swap bound needs of classes of these strengths, the victim's number ``own``."""
+        return []
 
     places: ClassVar[tuple[str, ...]] = ("all at x", "all at x'", "all at a third value")
 
@@ -175,6 +183,7 @@ class KRRFamily(Family):
 
     k: int
     name: ClassVar[str] = "k-ary randomized response"
+    nested: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         KRR(self.k, eps0=1.0)
@@ -190,6 +199,9 @@ class KRRFamily(Family):
 
     def weights(self, reference: float, others: Array, low: float, high: float) -> Array:
         return down(self.k / (np.exp(others) + (self.k - 1.0)), FORMULA)
+
+    def swaps(self, strengths: Sequence[float], own: int) -> list[Swap]:
+        return [response_swap(self.k, strengths, own)]
 
     def _law(self, strength: float, place: int | None) -> list[float]:
         """Masses of x, x', a third value and the rest."""
@@ -329,6 +341,13 @@ class ChannelFamily(Family):
 
     def top(self, strength: float) -> float:
         return max(strength, self.member(strength).eps0)
+
+    def swaps(self, strengths: Sequence[float], own: int) -> list[Swap]:
+        channels = [self.member(strength).matrix for strength in strengths]
+        if any(float(rows.min()) <= 0.0 for rows in channels):
+            return []
+        pairs = itertools.combinations(range(len(channels[own])), 2)
+        return [class_swap(channels, own, x, y) for x, y in pairs]
 
     def _floor(self, strength: float) -> Array:
         return np.asarray(self.member(strength).matrix.min(axis=0))

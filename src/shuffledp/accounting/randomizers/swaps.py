@@ -20,39 +20,54 @@ from shuffledp.numerics.rounding import Array, roundings
 
 @dataclass(frozen=True, eq=False)
 class OtherLaw:
-    """Atoms of another user's report: their masses, and a / r, b / r, rho / r there."""
+    """Atoms of another user's report: their masses, and w a / r, w b / r, w rho / r there.
+
+    The weight w of a user says how readily the victim's report changes places with this one.
+    """
 
     mass: Array
     first: Array
     second: Array
     swap: Array
+    weight: float = 1.0
 
     @classmethod
-    def of(cls, first: ArrayLike, second: ArrayLike, base: ArrayLike, swap: ArrayLike) -> OtherLaw:
+    def of(
+        cls,
+        first: ArrayLike,
+        second: ArrayLike,
+        base: ArrayLike,
+        swap: ArrayLike,
+        weight: float = 1.0,
+    ) -> OtherLaw:
         """From the masses of atoms under a, b, r and rho."""
         a, b, r, rho = (np.asarray(x, dtype=np.float64) for x in (first, second, base, swap))
         seen = r > 0.0
         a, b, r, rho = a[seen], b[seen], r[seen], rho[seen]
-        return cls(r, a / r, b / r, rho / r)
+        return cls(r, weight * a / r, weight * b / r, weight * rho / r, weight)
 
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
-    """Reports that may take the victim's place, of one kind: masses under rho, a / rho, b / rho.
+    """Reports that may take the victim's place, of one kind: masses under rho, w a / rho, w b / rho.
 
-    ``partners``: numbers of laws, and the range of rho / r at these reports under each.
+    ``partners``: numbers of laws, and the range of w rho / r at these reports under each. The place
+    is one of class ``slot``, and has ``weight`` w.
     """
 
     mass: Array
     first: Array
     second: Array
     partners: tuple[tuple[int, float, float], ...]
+    slot: int = 0
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Swap:
     """One pair of the victim's values: laws others may have, and what may arrive in its place.
 
+    ``classes`` says of which class of users each law is, class after class; none: all are alike.
     Each of ``arrivals`` is one possible law rho, as kinds of reports; the worst counts.
     ``precision`` bounds the relative error of every mass and ratio.
     """
@@ -61,6 +76,13 @@ class Swap:
     arrivals: tuple[tuple[Arrival, ...], ...]
     symmetric: bool = False
     precision: float = roundings(64.0)
+    classes: tuple[int, ...] = ()
+
+    def of_class(self, number: int) -> tuple[OtherLaw, ...]:
+        """The laws of one class."""
+        if not self.classes:
+            return self.laws
+        return tuple(x for x, k in zip(self.laws, self.classes, strict=True) if k == number)
 
     def reversed(self) -> Swap:
         """The victim's two values exchanged."""
@@ -97,12 +119,38 @@ class Swap:
             self, laws=laws, arrivals=arrivals, precision=self.precision + roundings(4.0)
         )
 
+    def drawn(self, rate: float) -> Swap:
+        """A fixed share of the users report: places of class 0 hold a report, of class 1 nothing."""
+        one, empty = np.ones(1), len(self.laws)
+
+        def filled(kind: Arrival) -> Arrival:
+            least = min(low for _, low, _ in kind.partners)
+            most = max(high for _, _, high in kind.partners)
+            partners = (*kind.partners, (empty, least, most))
+            return replace(kind, mass=rate * kind.mass, partners=partners)
+
+        nothing = Arrival(
+            (1.0 - rate) * one, one, one, tuple((i, 1.0, 1.0) for i in range(empty + 1)), slot=1
+        )
+        return replace(
+            self,
+            laws=(*self.laws, OtherLaw(one, one, one, one)),
+            classes=(*(0 for _ in self.laws), 1),
+            arrivals=tuple((*map(filled, kinds), nothing) for kinds in self.arrivals),
+            precision=self.precision + roundings(4.0),
+        )
+
     def merged(self) -> Swap:
-        """All kinds of arrivals as one: coarser, and cheaper."""
-        return replace(self, arrivals=tuple((_together(kinds),) for kinds in self.arrivals))
+        """All kinds of arrivals at places of one class as one: coarser, and cheaper."""
+        return replace(self, arrivals=tuple(map(_merged, self.arrivals)))
 
 
-def _together(kinds: tuple[Arrival, ...]) -> Arrival:
+def _merged(kinds: tuple[Arrival, ...]) -> tuple[Arrival, ...]:
+    slots = sorted({kind.slot for kind in kinds})
+    return tuple(_together([kind for kind in kinds if kind.slot == slot]) for slot in slots)
+
+
+def _together(kinds: Sequence[Arrival]) -> Arrival:
     ranges: dict[int, tuple[float, float]] = {}
     for kind in kinds:
         for law, low, high in kind.partners:
@@ -112,7 +160,8 @@ def _together(kinds: tuple[Arrival, ...]) -> Arrival:
         np.concatenate([getattr(kind, name) for kind in kinds])
         for name in ("mass", "first", "second")
     )
-    return Arrival(mass, first, second, tuple((law, *ends) for law, ends in ranges.items()))
+    partners = tuple((law, *ends) for law, ends in ranges.items())
+    return Arrival(mass, first, second, partners, kinds[0].slot, kinds[0].weight)
 
 
 Table = Mapping[tuple[int, ...], float]
@@ -294,17 +343,55 @@ def any_randomizer(eps0: float) -> Swap:
 
 def channel_swap(rows: Array, x: int, y: int) -> Swap:
     """Two inputs of a channel of positive entries; rho is proportional to the smallest of a column."""
-    least = rows.min(axis=0)
+    return class_swap([rows], 0, x, y)
+
+
+def class_swap(channels: Sequence[Array], own: int, x: int, y: int) -> Swap:
+    """As ``channel_swap``, each class of users with a channel of its own, the victim's number ``own``.
+
+    A class counts the more, the less its most telling value tells of the victim.
+    """
+    least = np.min([rows.min(axis=0) for rows in channels], axis=0)
     rho = least / math.fsum(least)
-    laws = tuple(OtherLaw.of(rows[x], rows[y], row, rho) for row in rows)
-    ratios = rho / rows
+    first, second = channels[own][x], channels[own][y]
+    telling = [max(float(((first - second) ** 2 / r).sum(axis=1).max()), 1e-300) for r in channels]
+    weights = [telling[own] / each for each in telling]
+    laws = [
+        OtherLaw.of(first, second, row, rho, weight)
+        for rows, weight in zip(channels, weights, strict=True)
+        for row in rows
+    ]
     arrivals = tuple(
         Arrival(
             rho[[i]],
-            rows[x, [i]] / rho[[i]],
-            rows[y, [i]] / rho[[i]],
-            tuple((j, float(g), float(g)) for j, g in enumerate(ratios[:, i])),
+            first[[i]] / rho[[i]],
+            second[[i]] / rho[[i]],
+            tuple((j, float(law.swap[i]), float(law.swap[i])) for j, law in enumerate(laws)),
+            slot=own,
         )
-        for i in range(rows.shape[1])
+        for i in range(rho.size)
     )
-    return Swap(laws, (arrivals,), precision=1e-12)
+    classes = tuple(k for k, rows in enumerate(channels) for _ in rows)
+    return Swap(tuple(laws), (arrivals,), precision=1e-12, classes=classes)
+
+
+def response_swap(k: int, budgets: Sequence[float], own: int) -> Swap:
+    """k-ary randomized response, each class with a budget of its own, the victim's number ``own``.
+
+    Outcomes: the victim's two values, a third one and the rest; another user holds one of the
+    first three, and what arrives may be another user's own third value, or not.
+    """
+    sizes = np.array([1.0, 1.0, 1.0, k - 3.0] if k > 2 else [1.0, 1.0])
+    sizes = sizes[sizes > 0.0]
+    values = min(k, 3)
+    rows = []
+    for eps0 in budgets:
+        big = np.ones((values, sizes.size))
+        big[range(values), range(values)] = math.exp(eps0)
+        rows.append(big * sizes / (math.exp(eps0) + (k - 1.0)))
+    found = class_swap(rows, own, 0, 1)
+    arrivals = found.arrivals[0]
+    if k > 3:  # a third value, the same as another user's or not
+        alike = tuple(sorted({*arrivals[2].partners, *arrivals[3].partners}))
+        arrivals = (*arrivals[:2], *(replace(kind, partners=alike) for kind in arrivals[2:]))
+    return replace(found, arrivals=(arrivals,), symmetric=True)
