@@ -12,11 +12,10 @@ from shuffledp.accounting.curves.tradeoff.advanced import (
     proposition_6_4,
     stronger,
 )
-from shuffledp.accounting.curves.tradeoff.compare import Comparison
 from shuffledp.accounting.curves.tradeoff.compose import compose, tensor
 from shuffledp.accounting.curves.tradeoff.conjugate import Conjugate, combine
 from shuffledp.accounting.curves.tradeoff.densities import DensityTradeoff, from_densities
-from shuffledp.accounting.curves.tradeoff.function import TradeoffFunction
+from shuffledp.accounting.curves.tradeoff.function import Comparison, TradeoffFunction
 from shuffledp.accounting.curves.tradeoff.mixture import JointPoint, Mixture, average, joint
 from shuffledp.accounting.curves.tradeoff.smooth import (
     Gaussian,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -17,15 +17,24 @@ from shuffledp.labels import Direction
 from shuffledp.numerics.logs import log1p_exp, log_convex_gap
 from shuffledp.numerics.rounding import Array
 
-if TYPE_CHECKING:
-    from shuffledp.accounting.curves.tradeoff.compare import Comparison
-
 TOLERANCE = 1e-12
 """How far rounding may push given knots out of the set of trade-off functions."""
 
 _NEXT_TO_ZERO = 1e-290
 
 Laws = Sequence[float] | Array
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether f >= g; ``margin`` is the least f - g, reached at ``alpha``."""
+
+    holds: bool
+    alpha: float
+    margin: float
+
+    def __bool__(self) -> bool:
+        return self.holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,9 +186,12 @@ class TradeoffFunction:
 
     def compare(self, other: TradeoffFunction, tolerance: float = 0.0) -> Comparison:
         """Whether f >= other everywhere, and where it comes closest to failing or fails most."""
-        from shuffledp.accounting.curves.tradeoff.compare import compare
-
-        return compare(self, other, tolerance)
+        slack = checks.non_negative("tolerance", tolerance)
+        knots = np.union1d(self.alphas, other.alphas)  # between them both are linear
+        difference = self(knots) - other(knots)
+        at = int(np.argmin(difference))
+        margin = float(difference[at])
+        return Comparison(margin >= -slack, float(knots[at]), margin)
 
     def __ge__(self, other: TradeoffFunction) -> bool:
         return self.compare(other).holds
