@@ -1,5 +1,4 @@
-"""What can be said of a cohort's total: here it is decided whether it is proven, and in which
-words.
+"""What can be said of a cohort's total: whether it is proven, and in which words.
 
 A release may show something that no guarantee speaks of. The label of its spend then says so, after
 "NOT COVERED: ", and from there on nothing is proven of the cohort's total.

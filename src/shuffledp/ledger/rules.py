@@ -37,8 +37,7 @@ _MOST_ROUNDS = 10**12
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """What a cohort may lose, and what a spend is charged; one for each cohort, with the total it
-    guards.
+    """What a cohort may lose in all, and what a spend is charged; one rule for each cohort.
 
     Parameters
     ----------

@@ -311,8 +311,7 @@ def narrowed(
     limit: int,
     atom: float = 0.0,
 ) -> Enclosure:
-    """E k(S) / M(theta): ``best`` made as narrow as asked, with at most ``limit`` frequencies at a
-    time.
+    """E k(S) / M(theta): ``best`` made as narrow as asked, by at most ``limit`` frequencies.
 
     ``window`` gives a step and what the terms k != 0 add to the lower end, about its argument;
     ``estimate`` and ``offset`` are about the answer and what it will be added to. ``atom`` is at

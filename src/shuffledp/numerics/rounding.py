@@ -1,5 +1,4 @@
-"""Directed rounding by name: each helper has one contract (docs/proofs/numerics.md, "Rounding by
-name").
+"""Directed rounding: each helper has one contract (docs/proofs/numerics.md, "Rounding by name").
 
 An error is counted in roundings, turned into a share of the result, and moved into it on the side
 that is asked for. Nothing else in the library multiplies by 1 + or - something small.

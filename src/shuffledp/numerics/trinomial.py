@@ -88,8 +88,7 @@ def _cut(like: TwoSided, first: float, last: float, count: int, goal: float) -> 
 
 @dataclass(frozen=True)
 class TwoSided:
-    """Parameters of the sum above; q = 1 - p and coslope = 1/2 - slope come without
-    cancellation."""
+    """Parameters of the sum above; q = 1 - p and coslope = 1/2 - slope are given too."""
 
     n: int
     p: float
@@ -146,8 +145,7 @@ class TwoSided:
         return _terms([self], groups)[0]
 
     def _log_most(self, c: float, pinned: float = 0.0) -> float:
-        """ln of an upper bound of h from count c on, the count-free part fixed*n/c - fixed >=
-        pinned.
+        """ln of an upper bound of h from count c on, if fixed*n/c - fixed >= pinned.
 
         With y = X - c/2 - s*c <= rest*c: E[y+] is at most e^(-c KL) times 1 / (e t), t = 2
         atanh(2s), and times rest*c, and at most sqrt(c)/4.
@@ -177,8 +175,7 @@ class TwoSided:
     def _sum(
         self, terms: _Terms, first: float, last: float, log_edge: float | None = None
     ) -> Enclosure:
-        """The groups' terms, what lies outside first..last and all rounding (numerics.md, "Groups
-        of counts").
+        """Terms, what lies outside first..last, all rounding (numerics.md, "Groups of counts").
 
         ``log_edge``: ln of an upper bound of h beyond ``last``.
         """

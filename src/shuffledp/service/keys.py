@@ -1,5 +1,4 @@
-"""Files of keys: each its owner's alone, none ever written over; and the keys of a shuffler in
-turn.
+"""Files of keys: each its owner's alone, none overwritten; and the keys of a shuffler in turn.
 
 A shuffler's folder holds ``ring.json``, which names every key it ever had, and a file for each that
 it still accepts. Exactly one is current: new tasks are sealed to it. The others stay accepted while

@@ -1,5 +1,4 @@
-"""The task: everything devices, shuffler and analyst must agree on, in one document that never
-changes.
+"""The task: all that devices, shuffler and analyst must agree on, in one immutable document.
 
 Its name is the SHA-256 of its bytes, so nobody can be shown another one. Whoever has it can compute
 the guarantee again before anything is reported.

@@ -1,5 +1,4 @@
-"""What travels: sealed reports, and the words in which they are refused. Written down in
-docs/protocol.md.
+"""What travels: sealed reports, and the words in which they are refused (docs/protocol.md).
 
 record  = key id (8) || outer                  to the shuffler, of one length for a whole task
 outer   = HPKE to the shuffler of  report id (16) || inner

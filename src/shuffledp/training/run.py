@@ -35,8 +35,7 @@ FILES = (_RUN, _CHECKPOINT, _BOOK, _LOG, _ENDED)
 
 @dataclass(frozen=True)
 class Row:
-    """What is known after some releases; ``train_accuracy`` only in a simulation,
-    as it is private."""
+    """What is known after some releases; ``train_accuracy``, being private, in simulations only."""
 
     release: int
     epsilon: float

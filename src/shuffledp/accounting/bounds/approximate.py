@@ -24,8 +24,7 @@ from shuffledp.numerics.search import invert_decreasing, peak
 def _with_failure(
     randomizer: LDP, n: int, weight: Weight, log_failure: Callable[[float], float]
 ) -> Curve:
-    """delta(eps) of the pure pair plus delta0 (1 + e) failure(E), never rising; delta0 from eps0
-    on.
+    """delta(eps) of the pure pair plus delta0 (1 + e) failure(E); delta0 from eps0 on.
 
     ``log_failure`` is ln of e failure(E) as a function of epsilon: either factor alone may
     overflow.

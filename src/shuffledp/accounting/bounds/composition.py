@@ -76,8 +76,7 @@ Route = Callable[[Sequence[AnyRound]], Curve]
 
 @dataclass(frozen=True)
 class _Composed(ProfileCurve):
-    """Close to the sum of pure budgets a conversion of the same losses can beat the
-    engine's width."""
+    """Near the sum of pure budgets a conversion of the same losses can beat the engine."""
 
     converted: RenyiCurve | None = None
 
@@ -248,8 +247,7 @@ def _profile(
 def _shifted(
     huge: list[tuple[Losses, int]], others: list[tuple[Losses, int]]
 ) -> Callable[[float, float], Enclosure]:
-    """Upper ends where some losses have no masses in doubles: those count with the largest,
-    always."""
+    """Upper ends where some losses have no masses in doubles: those count as the largest."""
     shift = up(_largest(huge), roundings(10))
     known = [(Losses(x.values[:0], x.masses[:0], x.revealing), k) for x, k in huge if x.revealing]
     rest = _profile(others + known)

@@ -109,8 +109,7 @@ def gaussian_unshuffled(randomizer: Randomizer, n: int) -> Curve:
 
 
 def _approximate_profile(pair: GaussianPair) -> Profile:
-    """Each report is (eps0, delta0)-LDP for every delta0: the best of them,
-    at each epsilon anew."""
+    """Each report is (eps0, delta0)-LDP for every delta0: the best one at each epsilon."""
     mu = math.sqrt(pair.h)
 
     @lru_cache(maxsize=128)

@@ -173,8 +173,7 @@ def gaussian_hps(
 def channel_hps(
     channels: Sequence[Array], counts: NDArray[np.int64], deltas: Array
 ) -> Callable[[float], float]:
-    """HPS for any finite randomizers, rows of inputs: delta of the worst pair of the victim's
-    inputs.
+    """HPS for any finite randomizers, rows of inputs: delta of the victim's worst two inputs.
 
     The victim is one of the first. Each other user sits at the input with the least chance to be
     mistaken; as in the authors' program an empty region counts as certain.
@@ -195,8 +194,7 @@ def channel_hps(
 
 
 def _channel_confusion(channel: Array, zero: Array, one: Array) -> float:
-    """Smallest chance, over inputs, of an outcome likelier under the victim's value zero,
-    or one."""
+    """Smallest chance, over inputs, of an outcome likelier under either of the victim's values."""
     least = 1.0
     for own in channel:
         for mine, other in ((zero, one), (one, zero)):

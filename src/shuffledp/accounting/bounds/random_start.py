@@ -194,8 +194,7 @@ class RandomStart:
         return TradeoffFunction(*lower_hull(x, np.minimum(y, 1.0 - x)), Direction.LOWER)
 
     def renyi(self, order: float) -> float:
-        """Rényi divergence of the pair with I revealed, ln E exp(L (L-1) mu^2 / 2) / (L-1), from
-        above.
+        """Upper bound of the Rényi divergence with I revealed, ln E exp(L (L-1) mu^2 / 2) / (L-1).
 
         Infinite where starts beyond the cells have no ``largest`` |mu|: a few extreme starts are
         enough (see ``unclipped_renyi``).

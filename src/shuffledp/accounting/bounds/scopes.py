@@ -1,5 +1,4 @@
-"""Which randomizers a theorem speaks of: each scope returns one as the theorem sees it,
-or refuses."""
+"""Which randomizers a theorem applies to: a scope returns one as the theorem sees it."""
 
 from __future__ import annotations
 

@@ -83,8 +83,7 @@ class GaussianPair:
         return self.rounds * _forward(self.ratio, top)[0]
 
     def renyi(self, order: float) -> Enclosure:
-        """The larger of both directions; what the pair leaks is claimed of the forward
-        one alone."""
+        """The larger of both directions; a leak is claimed of the forward one alone."""
         forward, reverse = self.forward(order), self.reverse(order)
         return Enclosure(forward.lower, max(forward.upper, reverse * (1.0 + _QUADRATURE_ERROR)))
 

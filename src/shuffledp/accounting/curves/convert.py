@@ -60,8 +60,7 @@ def tradeoff_from_profile(
 
 
 def _around(f: Callable[[float], float], step: float, top: float) -> tuple[float, float]:
-    """Where f, rising then falling, is largest lies between these: steps from 0,
-    each twice as long."""
+    """A bracket of the maximum of f, rising then falling: steps from 0, doubled each time."""
     step = min(max(step, 1e-12 * top), top)
     if top <= 0.0:
         return 0.0, 0.0

@@ -247,8 +247,7 @@ def on_lattice(
 def _shortfall(
     gaps: Array, y: Array, masses: Array, revealing: float, blur: float = 1.0
 ) -> tuple[float, float]:
-    """What to multiply masses by, for their profile to reach ``y`` at the knots, and what reveals
-    then.
+    """Factor for the masses whose profile shall reach ``y`` at the knots, and what reveals then.
 
     The gaps between knots may be off by 32 ``blur`` roundings. Where second masses underflow, what
     they stood for counts as revealing.

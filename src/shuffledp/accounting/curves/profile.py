@@ -29,8 +29,9 @@ _CLOSE = 1e-2
 
 @dataclass(frozen=True)
 class ProfileCurve(Curve):
-    """``forward`` encloses H(P||Q), ``reverse`` H(Q||P) where it differs; both vanish from ``end``
-    on.
+    """A curve known by enclosures of delta(eps).
+
+    ``forward`` encloses H(P||Q), ``reverse`` H(Q||P) where it differs; both vanish from ``end`` on.
 
     ``direction`` says which end of the enclosures to answer with: UPPER for a bound on every pair
     of data sets, LOWER for one concrete pair. ``exact_renyi`` is the pair's own divergence, the

@@ -20,8 +20,7 @@ _STEEPEST = SearchLimit(60.0)
 
 
 def rdp_epsilon(order: float, divergence: float, delta: float) -> float:
-    """epsilon at delta from one Rényi divergence (Canonne, Kamath, Steinke 2020; paper 001,
-    Lemma 2)."""
+    """epsilon at delta from one Rényi divergence (Canonne, Kamath, Steinke 2020)."""
     gain = -math.log(delta) + (order - 1.0) * math.log1p(-1.0 / order) - math.log(order)
     return max(divergence + (gain + FORMULA) / (order - 1.0), 0.0)
 

@@ -183,8 +183,7 @@ def _bounds(protocol: Shuffled, status: Status) -> list[Bound[Curve]]:
 
 
 def _smallest(loss: Callable[[float], float], target: float, tolerance: float) -> float:
-    """Least sigma / sensitivity with loss <= target, or one whose loss is within ``tolerance`` of
-    it.
+    """Least sigma / sensitivity with loss <= target, to ``tolerance`` in the loss.
 
     More noise never hurts, and ln loss is about linear in ln sigma: what the line between the ends
     of the bracket says is tried, kept well inside.

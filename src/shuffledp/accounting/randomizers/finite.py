@@ -504,8 +504,7 @@ class UnaryEncoding(Randomizer):
 
     @property
     def _gain(self) -> float:
-        """keep - flip to full precision; where ``lose`` says more than ``keep``,
-        1 - lose counts."""
+        """keep - flip to full precision; from 1 - lose where that is the more precise."""
         assert self.lose is not None
         if self.lose == 1.0 - self.keep:
             return self.keep - self.flip

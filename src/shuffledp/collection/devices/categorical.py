@@ -29,8 +29,7 @@ from shuffledp.collection.devices.stream import Stream
 
 
 class Response:
-    """k-ary randomized response: with probability beta a uniform value takes the true
-    one's place."""
+    """k-ary randomized response: with probability beta a uniform value replaces the true one."""
 
     def __init__(self, k: int, eps0: float) -> None:
         self.k = k

@@ -1,5 +1,4 @@
-"""What is said of a release: here it is decided whether anything is proven of it,
-and in which words."""
+"""What is said of a release: whether anything is proven of it, and in which words."""
 
 from __future__ import annotations
 

@@ -178,8 +178,7 @@ def shuffle(
     book: Booking = _free,
     advance: Advance = _silent,
 ) -> tuple[Job, int]:
-    """The same reports, of one file or several, in an order that tells nothing, if there are
-    enough.
+    """The reports of one file or several in a uniformly random order, if there are enough.
 
     Accounted for the number of users promised, or for ``minimum``; never for more that turn up.
 

@@ -1,5 +1,4 @@
-"""The papers' training runs on MNIST: Chen, Cao, Ge 2024 Figure 4 (both versions), Liew, Takahashi
-2023 Figure 1b.
+"""The papers' training runs on MNIST: Chen, Cao, Ge 2024 Figure 4, Liew, Takahashi 2023 Figure 1b.
 
 Simulations with seed 1, kept under the cache folder, so that an interrupted item goes on where it
 was.

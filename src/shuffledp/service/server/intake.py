@@ -1,5 +1,4 @@
-"""Uploads of many requests are stored together, by one thread: nobody is answered before the disk
-has it.
+"""Uploads of many requests are stored together by one thread, and answered once on disk.
 
 While one group is written the next gathers. There is no more of it than a set number of reports:
 beyond that a request is refused at once, before any work is done for it.

@@ -1,5 +1,4 @@
-"""A store of reports: durable before anybody is answered, counted in the transaction that adds
-them.
+"""A store of reports: durable before anybody is answered, counted as they are added.
 
 A batch goes through these states, each on the disk before the next step:
 

@@ -144,8 +144,7 @@ def advanced_of_laws(mixture: Mixture, slopes: Array | None = None) -> TradeoffF
 
 
 def lemma_6_3(functions: Crossed, w: float, gamma: float, eta: float) -> TradeoffFunction:
-    """Lemma 6.3 for one gamma, eta: a lower bound on T(P, Q) from ``functions[i][j]`` = T(P_j,
-    Q_i)."""
+    """Lemma 6.3 for one gamma, eta: a lower bound on T(P, Q) from functions[i][j] = T(P_j, Q_i)."""
     weight = checks.probability("w", w)
     g, h = checks.unit("gamma", gamma), checks.unit("eta", eta)
     first, second = slopes_of(weight, g, h)

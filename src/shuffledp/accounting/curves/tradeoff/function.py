@@ -322,8 +322,7 @@ class TradeoffFunction:
         return math.log(e) if e > 1.0 else 0.0
 
     def renyi(self, order: float) -> float:
-        """``D_order(P||Q)`` of the pair: ln of the integral of ``|f'|^(1 - order)``, over order -
-        1.
+        """``D_order(P||Q)``: ln of the integral of ``|f'|^(1 - order)``, divided by order - 1.
 
         For ``D_order(Q||P)`` ask ``inverse().renyi(order)``.
         """
