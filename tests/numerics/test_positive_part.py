@@ -501,3 +501,19 @@ def test_what_lies_outside_a_small_box_is_charged() -> None:
             assert whole.lower <= found.upper
             charged += found.lower < 0.999 * whole.lower
     assert charged > 10
+
+
+@pytest.mark.parametrize("tiny", [1e-18, 1e-22, 1e-100])
+def test_sums_of_tiny_values_beside_large_ones_keep_their_digits(tiny: float) -> None:
+    """Errors are in proportion to what is summed, not to the largest value there is."""
+    values, weights, n = [-3.0 * tiny, 2.0 * tiny, -0.7], [0.3, 0.5, 0.2], 5
+    exact = Fraction(0)
+    for counts in itertools.product(range(n + 1), repeat=3):
+        if sum(counts) == n:
+            total = sum(k * Fraction(v) for k, v in zip(counts, values, strict=True))
+            chance = math.prod(Fraction(w) ** k for w, k in zip(weights, counts, strict=True))
+            ways = math.factorial(n) // math.prod(map(math.factorial, counts))
+            exact += ways * chance * max(total, Fraction(0))
+    found = mean_positive_part(Law(values, weights), n)
+    assert Fraction(found.lower) <= exact / n <= Fraction(found.upper)
+    assert found.upper == pytest.approx(found.lower, rel=1e-9, abs=0.0)

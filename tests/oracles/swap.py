@@ -172,3 +172,14 @@ def ordered_deltas(
         ways = after
     laws = [ways[value, 1, :, ones] for value in (0, 1)]
     return _worst([law / law.sum() for law in laws], epsilons)
+
+
+def expected_excess(
+    laws: list[tuple[Array, Array, Array]], lam: float, first: Array, chance: Array
+) -> float:
+    """E[(Y + sum of W)+ e^(-lam sum of g)], one (masses, W, g) per summand, over every combination."""
+    sums, masses = np.asarray(first), np.asarray(chance)
+    for mass, value, decay in laws:
+        sums = np.add.outer(sums, value).ravel()
+        masses = np.multiply.outer(masses, mass * np.exp(-lam * decay)).ravel()
+    return float(np.maximum(sums, 0.0) @ masses)

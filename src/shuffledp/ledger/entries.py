@@ -45,7 +45,7 @@ Spendable = Shuffled | Guarantee
 
 @dataclass(frozen=True)
 class Entry:
-    """A number of rounds of one protocol or stated guarantee.
+    """So many rounds of one thing.
 
     Parameters
     ----------

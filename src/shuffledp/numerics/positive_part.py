@@ -215,7 +215,7 @@ def _enumerate(sums: _Sums, box: list[tuple[int, int]], depth: float) -> tuple[E
     tail = v - head
     left = np.array([n])
     log_p = np.array([math.lgamma(n + 1.0)])
-    s_head, s_tail = np.zeros((2, 1))
+    s_head, s_tail, blur = np.zeros((3, 1))
     for i in range(v.size):
         count = left
         if i < v.size - 1:
@@ -223,16 +223,16 @@ def _enumerate(sums: _Sums, box: list[tuple[int, int]], depth: float) -> tuple[E
             repeats = np.maximum(np.minimum(left, high) - low + 1, 0)
             starts = np.repeat(np.cumsum(repeats) - repeats, repeats)
             count = np.arange(starts.size) - starts + low
-            left, log_p, s_head, s_tail = (
-                np.repeat(a, repeats) for a in (left, log_p, s_head, s_tail)
+            left, log_p, s_head, s_tail, blur = (
+                np.repeat(a, repeats) for a in (left, log_p, s_head, s_tail, blur)
             )
         left = left - count
         log_p = log_p + _log_term(count, float(log_w[i]))
         s_head, s_tail = s_head + count * head[i], s_tail + count * tail[i]
+        blur = blur + count * (roundings(v.size + 3) * abs(tail[i]))
     s = s_head + s_tail
-    blur = roundings(v.size + 4) * n * float(np.abs(tail).max())
     keep = s + blur > 0
-    s, log_p = s[keep], log_p[keep]
+    s, log_p, blur = s[keep], log_p[keep], blur[keep]
     top = float(log_p.max(initial=LOG_FLOOR))
     p = np.exp(log_p - top)
     size = 2 * math.lgamma(n + 1.0) - n * float(log_w.min())

@@ -26,7 +26,7 @@ class PureEnd:
 
 @dataclass(frozen=True)
 class SearchLimit:
-    """Searches stop at this epsilon; nothing is said of delta beyond it."""
+    """Nobody looks beyond this epsilon; what delta is there nobody says."""
 
     epsilon: float
 

@@ -31,11 +31,7 @@ class VictimPair:
     others: str
     outcomes: Outcomes
     symmetric: bool = False
-
-    @property
-    def ways(self) -> list[Outcomes]:
-        """The outcomes, also with the victim's two values exchanged if that makes a difference."""
-        return [self.outcomes] if self.symmetric else [self.outcomes, self.outcomes.swapped()]
+    """Exchanging the victim's two values changes nothing."""
 
 
 class Randomizer(ABC):
