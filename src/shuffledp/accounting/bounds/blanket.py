@@ -103,10 +103,6 @@ def dataset_curve(pair: VictimPair, n: int, end: PureEnd) -> ProfileCurve:
     )
 
 
-def _sketched(delta: float, curve: ProfileCurve) -> float:
-    return curve.sketched("epsilon", [delta])[0]
-
-
 def _leaks_more(curve: ProfileCurve, epsilon: float, delta: float) -> bool:
     found = curve.enclose(epsilon, QUICK).upper
     if abs(found - delta) < _NEARLY * delta:
@@ -129,9 +125,9 @@ class WorstDataset(Curve):
         return max(curve.delta(epsilon) for curve in self.curves)
 
     def epsilon(self, delta: float) -> float:
-        return self._largest(delta, lambda curve: curve.epsilon(delta))
+        return self._largest(delta, SEARCH)
 
-    def _largest(self, delta: float, epsilon: Callable[[ProfileCurve], float]) -> float:
+    def _largest(self, delta: float, width: float) -> float:
         """Begins with the data set likely to leak most; most others then need no search."""
 
         def likely(curve: ProfileCurve) -> tuple[float, float]:
@@ -144,7 +140,7 @@ class WorstDataset(Curve):
         ways = [way for curve in self.curves for way in curve.one_way()]
         for way in sorted(ways, key=likely, reverse=True):
             if best == 0.0 or _leaks_more(way, best, delta):
-                best = max(best, epsilon(way))
+                best = max(best, way.enclose_epsilon(delta, width).lower)
         return best
 
     def renyi(self, order: float) -> float:
@@ -155,7 +151,7 @@ class WorstDataset(Curve):
 
     def sketched(self, quantity: str, at: Sequence[float]) -> list[float]:
         if quantity == "epsilon":
-            return [self._largest(delta, partial(_sketched, delta)) for delta in at]
+            return [self._largest(delta, QUICK) for delta in at]
         values = [curve.sketched(quantity, at) for curve in self.curves]
         most = min if quantity == "tradeoff" else max
         return [most(column) for column in zip(*values, strict=True)]

@@ -161,8 +161,8 @@ def _surely_missed(outcomes: Outcomes, e: float, n: int) -> float:
 def _means(cells: Outcomes, e: float) -> tuple[Array, Array]:
     """V averaged over each cell, from below and from above; may overflow to -inf."""
     with np.errstate(over="ignore"):
-        gains = _gains(cells.first, cells.second, e, cells.precision)
-        low, high = (gain / cells.base for gain in gains)
+        least, most = _gains(cells.first, cells.second, e, cells.precision)
+        low, high = least / cells.base, most / cells.base
     if np.any(high > _ENOUGH):
         raise ConversionError(
             f"Reports with so little noise have likelihood ratios beyond {_ENOUGH:g}."
