@@ -142,7 +142,7 @@ def test_a_family_of_channels_ends_where_its_members_do() -> None:
         return [[keep, lose], [lose, keep]]
 
     family = ChannelFamily(matrix)
-    assert family.top(30.0) >= family.member(30.0).eps0 > 30.0
+    assert family.pure_epsilon(30.0) >= family.member(30.0).eps0 > 30.0
 
 
 def test_binary_response_of_every_budget_leaks_below_it() -> None:

@@ -13,9 +13,9 @@ from shuffledp.accounting.bounds import all_theorems, get_theorem
 from shuffledp.accounting.protocols import refute
 from shuffledp.interfaces.cli import main
 from shuffledp.labels import Direction, Status
-from shuffledp.research.atlas import Cell, Claim, Point, Verdict, grid, save, survey
+from shuffledp.research.atlas import Cell, ClaimedValue, Judgement, Point, grid, save, survey
 from shuffledp.research.atlas.cell import _judge
-from shuffledp.research.atlas.grid import FAMILIES, Family
+from shuffledp.research.atlas.grid import FAMILIES, ParameterSweep
 from shuffledp.research.atlas.summary import Line, lines
 
 LDP, KRR, LAPLACE, GAUSSIAN, CHECKED_IN, APPROXIMATE, DRAWN, ROUNDS = FAMILIES
@@ -46,14 +46,14 @@ def summary(cells: list[Cell]) -> list[Line]:
     ],
     ids=lambda given: getattr(given, "title", given),
 )
-def test_other_ways_to_report_are_covered(family: Family, theorem: str) -> None:
+def test_other_ways_to_report_are_covered(family: ParameterSweep, theorem: str) -> None:
     (cell,) = survey([Point(family, 1.0, 100, 1e-6)])
     assert theorem in {claim.theorem for claim in cell.claims}
     assert not _violated(cell)
 
 
-def _violated(cell: Cell) -> dict[str, Claim]:
-    return {c.theorem: c for c in cell.claims if c.verdict is Verdict.VIOLATED}
+def _violated(cell: Cell) -> dict[str, ClaimedValue]:
+    return {c.theorem: c for c in cell.claims if c.verdict is Judgement.VIOLATED}
 
 
 def test_the_refuted_are_caught_where_they_fail(cells: list[Cell]) -> None:
@@ -89,13 +89,13 @@ def test_every_leak_is_at_least_what_the_point_asks_for(cells: list[Cell]) -> No
 @pytest.mark.parametrize(
     ("status", "direction", "value", "verdict"),
     [
-        (Status.PROVEN, Direction.UPPER, 0.1, Verdict.HOLDS),
-        (Status.HEURISTIC, Direction.UPPER, 0.0999, Verdict.VIOLATED),
-        (Status.REFUTED, Direction.ESTIMATE, 0.0999, Verdict.VIOLATED),
-        (Status.ASYMPTOTIC, Direction.ESTIMATE, 0.0999, Verdict.VIOLATED),
-        (Status.FIXED_PAIR, Direction.UPPER, 0.01, Verdict.ONE_PAIR),
-        (Status.FIXED_PAIR, Direction.LOWER, 0.05, Verdict.HOLDS),
-        (Status.FIXED_PAIR, Direction.LOWER, 0.3, Verdict.VIOLATED),
+        (Status.PROVEN, Direction.UPPER, 0.1, Judgement.HOLDS),
+        (Status.HEURISTIC, Direction.UPPER, 0.0999, Judgement.VIOLATED),
+        (Status.REFUTED, Direction.ESTIMATE, 0.0999, Judgement.VIOLATED),
+        (Status.ASYMPTOTIC, Direction.ESTIMATE, 0.0999, Judgement.VIOLATED),
+        (Status.FIXED_PAIR, Direction.UPPER, 0.01, Judgement.ONE_PAIR),
+        (Status.FIXED_PAIR, Direction.LOWER, 0.05, Judgement.HOLDS),
+        (Status.FIXED_PAIR, Direction.LOWER, 0.3, Judgement.VIOLATED),
     ],
 )
 def test_verdicts(
@@ -103,7 +103,7 @@ def test_verdicts(
     status: Status,
     direction: Direction,
     value: float,
-    verdict: Verdict,
+    verdict: Judgement,
 ) -> None:
     judged = replace(get_theorem("wang-2023"), status=status, direction=direction)
     monkeypatch.setitem(labels._REGISTRY, judged.id, judged)

@@ -45,7 +45,7 @@ def swap_of_classes(
     pairs = family.swaps([float(x) for x in strengths], own)
     if not pairs or sum(len(pair.laws) for pair in pairs) > _ROWS:
         raise RegimeError("few kinds of known laws that all allow every report", family.name)
-    return swap_curve(pairs, tuple(int(x) for x in users), family.top(strength))
+    return swap_curve(pairs, tuple(int(x) for x in users), family.pure_epsilon(strength))
 
 
 def _few(

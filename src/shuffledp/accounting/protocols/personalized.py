@@ -322,13 +322,13 @@ class Personalized(Protocol):
             pass
         for value in found:
             blanket = value.theorem == personal_blanket.theorem.id
-            if blanket and 0.0 < value.value < 0.5 * self.family.top(strong):
+            if blanket and 0.0 < value.value < 0.5 * self.family.pure_epsilon(strong):
                 wanted.ratio = value.value / strong
         return best.choose(wanted.quantity, found)
 
     def _own(self, wanted: _Wanted, upper: float, strength: float) -> bool:
         """Whether the report alone, without any shuffler, is known to leak no more."""
-        top = self.family.top(strength)
+        top = self.family.pure_epsilon(strength)
         alone = personal_curve(self.family.pairs(strength, strength), _NOBODY, PureEnd(top))
         if wanted.quantity == "epsilon":
             return upper >= top or alone.enclose(upper, SEARCH).upper <= wanted.given * (
@@ -406,7 +406,7 @@ class Personalized(Protocol):
             pairs = self.family.pairs(strong, reference)
             cost = max(spread(pair.outcomes) for pair in pairs)
             ranked.append((cost / (clones + 1.0), pairs, gammas, counts))
-        end = PureEnd(self.family.top(strong))
+        end = PureEnd(self.family.pure_epsilon(strong))
         near = wanted.ratio * strong
         if not ranked:
             return personal_curve(self.family.pairs(strong, strong), _NOBODY, end, near)

@@ -49,7 +49,7 @@ class Family(ABC):
             )
         return budgets
 
-    def top(self, strength: float) -> float:
+    def pure_epsilon(self, strength: float) -> float:
         """From this epsilon on the user's own randomizer leaks nothing (infinite: never)."""
         return strength
 
@@ -264,7 +264,7 @@ class GaussianFamily(Family):
             raise ParameterError("budgets", condition, float(budgets[bad[0]]))
         return strength
 
-    def top(self, strength: float) -> float:
+    def pure_epsilon(self, strength: float) -> float:
         return math.inf
 
     def member(self, strength: float) -> Randomizer:
@@ -339,7 +339,7 @@ class ChannelFamily(Family):
             raise ParameterError("matrix", f"{strength:g}-LDP at eps = {strength:g}", channel.eps0)
         return channel
 
-    def top(self, strength: float) -> float:
+    def pure_epsilon(self, strength: float) -> float:
         return max(strength, self.member(strength).eps0)
 
     def swaps(self, strengths: Sequence[float], own: int) -> list[Swap]:

@@ -22,7 +22,7 @@ _WIDTH = 1e-3
 """Relative width asked of what a data set leaks."""
 
 
-class Verdict(StrEnum):
+class Judgement(StrEnum):
     """What a cell says about a theorem."""
 
     HOLDS = "holds"
@@ -34,7 +34,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Claim:
+class ClaimedValue:
     """One theorem in one cell; ``at`` is the epsilon or the order asked about."""
 
     theorem: str
@@ -44,7 +44,7 @@ class Claim:
     leaked: float
     """Certified lower end of what ``dataset`` leaks."""
     dataset: str
-    verdict: Verdict
+    verdict: Judgement
 
     @property
     def ratio(self) -> float:
@@ -58,7 +58,7 @@ class Cell:
 
     point: Point
     epsilon: float
-    claims: tuple[Claim, ...]
+    claims: tuple[ClaimedValue, ...]
 
     def rows(self) -> list[dict[str, Any]]:
         """Flat rows for CSV and JSON."""
@@ -121,7 +121,7 @@ def _worst_dataset(protocol: Shuffled, epsilon: float) -> tuple[float, str]:
 
 def _judge(
     question: str, at: float, values: list[Value], leaked: float, dataset: str
-) -> list[Claim]:
+) -> list[ClaimedValue]:
     """Compare all values with the best lower bound among them and the data set searched."""
     for value in values:
         if value.direction is Direction.LOWER and value.value > leaked:
@@ -132,7 +132,7 @@ def _judge(
     if leaked <= 0.0:
         return []
     return [
-        Claim(
+        ClaimedValue(
             value.theorem,
             question,
             at,
@@ -149,12 +149,12 @@ def _is_guarantee(value: Value) -> bool:
     return value.status is Status.PROVEN and value.direction is Direction.UPPER
 
 
-def _verdict(value: Value, leaked: float, guaranteed: float) -> Verdict:
+def _verdict(value: Value, leaked: float, guaranteed: float) -> Judgement:
     if value.direction is Direction.LOWER:
-        return Verdict.VIOLATED if value.value > guaranteed else Verdict.HOLDS
+        return Judgement.VIOLATED if value.value > guaranteed else Judgement.HOLDS
     if value.status is Status.FIXED_PAIR:
-        return Verdict.ONE_PAIR
-    return Verdict.VIOLATED if value.value < leaked else Verdict.HOLDS
+        return Judgement.ONE_PAIR
+    return Judgement.VIOLATED if value.value < leaked else Judgement.HOLDS
 
 
 def _leaked_epsilon(protocol: Shuffled, delta: float) -> float:

@@ -16,7 +16,7 @@ _LINE = {"sensitivity": 1.0, "scalar": True}
 
 
 @dataclass(frozen=True)
-class Family:
+class ParameterSweep:
     """A mechanism with one parameter that varies."""
 
     title: str
@@ -30,14 +30,16 @@ class Family:
 
 
 FAMILIES = (
-    Family("any eps0-LDP", "ldp", "eps0", _BUDGETS),
-    Family("10-RR", "krr", "eps0", _BUDGETS, {"k": 10}),
-    Family("Laplace", "laplace", "eps0", _BUDGETS),
-    Family("Gaussian", "gaussian", "sigma", _DEVIATIONS, _LINE),
-    Family("Gaussian, check-in 0.1", "gaussian", "sigma", _DEVIATIONS, {**_LINE, "check_in": 0.1}),
-    Family("any (eps0, 1e-9)-LDP", "ldp", "eps0", _FEW_BUDGETS, {"delta0": 1e-9}),
-    Family("10-RR, a tenth drawn", "krr", "eps0", _FEW_BUDGETS, {"k": 10}, drawn=0.1),
-    Family("any eps0-LDP, 100 rounds", "ldp", "eps0", _FEW_BUDGETS, {"rounds": 100}),
+    ParameterSweep("any eps0-LDP", "ldp", "eps0", _BUDGETS),
+    ParameterSweep("10-RR", "krr", "eps0", _BUDGETS, {"k": 10}),
+    ParameterSweep("Laplace", "laplace", "eps0", _BUDGETS),
+    ParameterSweep("Gaussian", "gaussian", "sigma", _DEVIATIONS, _LINE),
+    ParameterSweep(
+        "Gaussian, check-in 0.1", "gaussian", "sigma", _DEVIATIONS, {**_LINE, "check_in": 0.1}
+    ),
+    ParameterSweep("any (eps0, 1e-9)-LDP", "ldp", "eps0", _FEW_BUDGETS, {"delta0": 1e-9}),
+    ParameterSweep("10-RR, a tenth drawn", "krr", "eps0", _FEW_BUDGETS, {"k": 10}, drawn=0.1),
+    ParameterSweep("any eps0-LDP, 100 rounds", "ldp", "eps0", _FEW_BUDGETS, {"rounds": 100}),
 )
 
 
@@ -45,7 +47,7 @@ FAMILIES = (
 class Point:
     """One place of the grid: epsilon is chosen where a data set leaks at least ``leak``."""
 
-    family: Family
+    family: ParameterSweep
     value: float
     n: int
     leak: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shuffledp.research.atlas.cell import Cell, Claim
+from shuffledp.research.atlas.cell import Cell, ClaimedValue
 from shuffledp.research.atlas.summary import Line
 
 
@@ -84,7 +84,7 @@ def _broken(line: Line) -> Iterator[str]:
     yield ""
 
 
-def _row(cell: Cell, claim: Claim) -> str:
+def _row(cell: Cell, claim: ClaimedValue) -> str:
     point = cell.point
     return (
         f"| {point.family.title}, {point.family.parameter} = {point.value:g} | {point.n:,} |"

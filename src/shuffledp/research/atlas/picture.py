@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shuffledp.display.plot import COLOURS, new_figure
-from shuffledp.research.atlas.cell import Cell, Verdict
+from shuffledp.research.atlas.cell import Cell, Judgement
 from shuffledp.research.atlas.summary import Line
 
 if TYPE_CHECKING:
@@ -108,12 +108,12 @@ def _label(line: Line) -> str:
     return f"{line.theorem.id}{mark}"
 
 
-def _colour(verdict: Verdict, ratio: float, loose: Any) -> Any:
+def _colour(verdict: Judgement, ratio: float, loose: Any) -> Any:
     from matplotlib.colors import to_rgba
 
-    if verdict is Verdict.VIOLATED:
+    if verdict is Judgement.VIOLATED:
         return to_rgba(_RED)
-    if verdict is Verdict.ONE_PAIR:
+    if verdict is Judgement.ONE_PAIR:
         return to_rgba(_ONE_PAIR)
     return loose(min(abs(math.log10(max(ratio, 1e-300))), _LOOSE) / _LOOSE)
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 
-from shuffledp.research.atlas.cell import Cell, Claim, Verdict, compute
+from shuffledp.research.atlas.cell import Cell, ClaimedValue, Judgement, compute
 from shuffledp.research.atlas.grid import Point
 
 Track = Callable[[Iterator[Cell], int], Iterable[Cell]]
@@ -66,7 +66,9 @@ def _read(journal: Path, points: list[Point]) -> dict[str, Cell]:
         except ValueError:
             continue
         if entry["point"] in known:
-            claims = (Claim(**{**c, "verdict": Verdict(c["verdict"])}) for c in entry["claims"])
+            claims = (
+                ClaimedValue(**{**c, "verdict": Judgement(c["verdict"])}) for c in entry["claims"]
+            )
             point = known[entry["point"]]
             cells[point.key] = Cell(point, entry["epsilon"], tuple(claims))
     return cells

@@ -9,7 +9,7 @@ from typing import Any
 from shuffledp.accounting.bounds import Theorem, all_bounds, all_theorems
 from shuffledp.accounting.protocols.refute import recompute
 from shuffledp.labels import Direction, Status
-from shuffledp.research.atlas.cell import Cell, Claim, Verdict
+from shuffledp.research.atlas.cell import Cell, ClaimedValue, Judgement
 
 _RANK = {status: rank for rank, status in enumerate(Status)}
 
@@ -20,7 +20,7 @@ class Line:
 
     theorem: Theorem
     answered: int
-    violations: tuple[tuple[Cell, Claim], ...]
+    violations: tuple[tuple[Cell, ClaimedValue], ...]
     on_record: tuple[float, float] | None
     """What a refuted theorem claims for its data set on record, and what that leaks; recomputed."""
     least: float | None
@@ -28,7 +28,7 @@ class Line:
     """Range of the ratio to the best lower bound."""
 
     @property
-    def worst(self) -> tuple[Cell, Claim]:
+    def worst(self) -> tuple[Cell, ClaimedValue]:
         """The violation farthest below the truth."""
         return min(self.violations, key=lambda found: found[1].ratio)
 
@@ -55,7 +55,7 @@ def lines(cells: Sequence[Cell]) -> list[Line]:
         key=lambda theorem: (theorem.direction is Direction.LOWER, _RANK[theorem.status]),
     )
     with_curve = {bound.theorem.id for bound in all_bounds()}
-    found: dict[str, list[tuple[Cell, Claim]]] = {theorem.id: [] for theorem in ordered}
+    found: dict[str, list[tuple[Cell, ClaimedValue]]] = {theorem.id: [] for theorem in ordered}
     for cell in cells:
         for claim in cell.claims:
             found[claim.theorem].append((cell, claim))
@@ -67,7 +67,7 @@ def lines(cells: Sequence[Cell]) -> list[Line]:
         if theorem.refutation is not None and theorem.id in with_curve:
             claimed, leaked = recompute(theorem.id)
             record = (claimed.value, leaked.value)
-        violations = tuple(pair for pair in claims if pair[1].verdict is Verdict.VIOLATED)
+        violations = tuple(pair for pair in claims if pair[1].verdict is Judgement.VIOLATED)
         least, greatest = min(ratios, default=None), max(ratios, default=None)
         result.append(Line(theorem, len(claims), violations, record, least, greatest))
     return result
