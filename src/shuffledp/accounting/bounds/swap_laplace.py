@@ -249,29 +249,10 @@ class _Tilted:
         top, spread, quartic = self._ends(theta)
         if not math.isfinite(top):
             return math.inf
-        if spread > 0.0:
-            shape = self._log_integral(m, theta, spread, quartic)
-        else:  # the modulus is at most 1 everywhere
-            shape = -math.log(2.0 * theta)
+        shape = log_integral(theta, m * spread, m * quartic)
         return (
             shape + (m + 1) * top + self.lam * self.most + _SUMMED + roundings(64.0) * m * abs(top)
         )
-
-    def _log_integral(self, m: int, theta: float, spread: float, quartic: float) -> float:
-        """|N(theta + it) / N(theta)|^2 <= exp(-spread t^2 + quartic t^4) up to the reach, 1 beyond."""
-        reach = math.sqrt(spread / (2.0 * quartic))
-        damping = max(math.log(5.0 * reach / theta), 0.5)  # by further noise, at the reach
-        smooth = 2.0 * damping / reach**2
-        sd = math.sqrt(m * spread)
-        stop = min(reach, _REACH / sd)
-        t = np.linspace(0.0, stop, 1 + math.ceil(stop * sd / _STEP))
-        exponent = -0.5 * m * (spread * t**2 - quartic * t**4) - 0.5 * smooth * t**2
-        arcs = np.arctan2(np.diff(t) * theta, theta * theta + t[1:] * t[:-1]) / theta
-        total = float(np.exp(exponent[:-1]) @ arcs)
-        if stop < reach:  # the exponent falls up to the reach
-            total += math.exp(float(exponent[-1])) * (math.pi / 2.0) / theta
-        total += math.exp(-damping) / reach
-        return math.log(total / math.pi) + 0.5 * smooth * theta**2
 
     def _ends(self, theta: float) -> tuple[float, float, float]:
         """The largest K = log M(theta), the least variance of W once normal noise has lifted each
@@ -288,7 +269,7 @@ class _Tilted:
         tops = np.log1p(self._rises(theta) + q * self._moves(theta, roots[0], steep))
         top = float(tops.max())
         falls = theta * np.where(self.values < 0.0, size, 0.0)
-        below = (self.weights * _skew(falls)).sum(axis=(0, 2)) * 3.0 / theta**3
+        below = (self.weights * skewness(falls)).sum(axis=(0, 2)) * 3.0 / theta**3
         second, third, fourth, cubic = (
             q * float(root.max()) ** k + (1.0 - q) * (e - 1.0) ** k
             for root, k in zip(
@@ -348,7 +329,29 @@ class _Tilted:
         return math.exp(u)
 
 
-def _skew(u: Array) -> Array:
+def log_integral(theta: float, spread: float, quartic: float) -> float:
+    """log of (1 / pi) int |N(theta + it) / N(theta)| / (theta^2 + t^2) dt over t > 0, at most.
+
+    |N(theta + it) / N(theta)|^2 <= exp(-spread t^2 + quartic t^4) up to the reach, 1 beyond.
+    """
+    if not spread > 0.0:
+        return -math.log(2.0 * theta)
+    reach = math.sqrt(spread / (2.0 * quartic))
+    damping = max(math.log(5.0 * reach / theta), 0.5)  # by further noise, at the reach
+    smooth = 2.0 * damping / reach**2
+    sd = math.sqrt(spread)
+    stop = min(reach, _REACH / sd)
+    t = np.linspace(0.0, stop, 1 + math.ceil(stop * sd / _STEP))
+    exponent = -0.5 * (spread * t**2 - quartic * t**4) - 0.5 * smooth * t**2
+    arcs = np.arctan2(np.diff(t) * theta, theta * theta + t[1:] * t[:-1]) / theta
+    total = float(np.exp(exponent[:-1]) @ arcs)
+    if stop < reach:  # the exponent falls up to the reach
+        total += math.exp(float(exponent[-1])) * (math.pi / 2.0) / theta
+    total += math.exp(-damping) / reach
+    return math.log(total / math.pi) + 0.5 * smooth * theta**2
+
+
+def skewness(u: Array) -> Array:
     """At least u - 1 + e^-u (1 - u^2 / 2) and at most u^3 / 3, for u > 0; 0 below."""
     u = np.maximum(u, 0.0)
     cube = u * u * u / 3.0

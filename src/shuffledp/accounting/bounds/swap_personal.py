@@ -1,4 +1,4 @@
-"""The swap bound where users have budgets of their own, hidden (docs/proofs/swap.md, section 8)."""
+"""The swap bound where users have hidden budgets of their own (docs/proofs/swap.md, 8 and 10)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from shuffledp.accounting.bounds.scopes import known_law
 from shuffledp.accounting.bounds.swap import LEAST_BUDGET, MOST_BUDGET, swap, swap_curve
 from shuffledp.accounting.bounds.swap_laplace import swap_laplace
+from shuffledp.accounting.bounds.swap_laplace_personal import laplace_classes_curve
 from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.bounds.tightest import Tightest
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.randomizers import Randomizer
-from shuffledp.accounting.randomizers.families import Family
+from shuffledp.accounting.randomizers.families import Family, LaplaceFamily
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.rounding import Array
@@ -34,6 +35,8 @@ def swap_of_classes(
     """A victim of this strength among so many others of each strength."""
     if others.size == 0 or (others == strength).all():
         return swap_of_equals(family.member(strength), int(counts.sum()) + 1)
+    if isinstance(family, LaplaceFamily):
+        return laplace_classes_curve(strength, others.tolist(), counts.tolist())
     strengths, users = _few(family, others, counts)
     own = int(np.searchsorted(strengths, strength))
     if own == strengths.size or strengths[own] != strength:
@@ -76,8 +79,9 @@ def _few(
         " over what each class may hold inside the integral, partners weighted by how little they"
         " tell",
         validity="k-ary randomized response and channels of positive entries with budgets from 1e-4"
-        " to 30, Laplace noise of one budget; budgets not visible beside the reports, n >= 10; what"
-        " a user reports depends on that user's value alone, not on other reports",
+        " to 30, n >= 10; Laplace noise of up to six budgets from 0.01 to 6 not above the victim's,"
+        " 100 such others; budgets not visible beside the reports; what a user reports depends on"
+        " that user's value alone, not on other reports",
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/swap.md",

@@ -35,7 +35,7 @@ from shuffledp.accounting.curves import Curve, PureEnd
 from shuffledp.accounting.protocols.base import QUESTIONS, Protocol, asked
 from shuffledp.accounting.protocols.budgets import expand
 from shuffledp.accounting.randomizers.families import Family
-from shuffledp.errors import InternalError, ParameterError, RegimeError, answering
+from shuffledp.errors import InternalError, ParameterError, answering
 from shuffledp.labels import Interval, Value
 from shuffledp.numerics.enclosure import QUICK, SEARCH
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
@@ -386,11 +386,11 @@ class Personalized(Protocol):
             return swap_of_equals(self.family.member(strong), max(others, 0) + 1)
         crowd = self._crowd(low, high)
         gone = self.gone + (1 if low < high else 0)
-        # of nested strengths the weakest help most
-        counts = _without(-crowd.strengths, crowd.counts, gone)
+        if self.family.nested:  # the weakest help most
+            counts = _without(-crowd.strengths, crowd.counts, gone)
+        else:  # of each class, all who are gone
+            counts = np.maximum(crowd.counts - gone, 0)
         keep = counts > 0
-        if crowd.strengths.size > 1 and gone and not self.family.nested:
-            raise RegimeError("nobody gone, or users of one budget", f"{gone} gone")
         return swap_of_classes(self.family, strong, crowd.strengths[keep], counts[keep])
 
     def _upper(self, low: int, high: int, wanted: _Wanted) -> PersonalCurve:
