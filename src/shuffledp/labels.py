@@ -229,9 +229,9 @@ class Value(Labelled):
     note: str = ""
 
     def __post_init__(self) -> None:
-        shown = self.status in (Status.PROVEN, Status.FIXED_PAIR)
-        if shown and _REGISTRY.get(self.theorem) != self.source:
-            raise InternalError(f"{self.status.value} by {self.theorem!r}, which is not registered")
+        said, name = self.source.status, self.source.id
+        if said in (Status.PROVEN, Status.FIXED_PAIR) and _REGISTRY.get(name) != self.source:
+            raise InternalError(f"{said.value} by {name!r}, which is not registered")
 
     def __float__(self) -> float:
         return self.value

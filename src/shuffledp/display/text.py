@@ -138,7 +138,7 @@ def print_comparison(
 
 
 def _print_silent(protocol: Shuffled, silent: Mapping[str, str]) -> None:
-    """The reasons of those that speak of such randomizers, and a count of the others."""
+    """Why theorems that apply to such randomizers give no answer, and how many do not apply."""
     kinds, inner = ["eps0 = inf", str(protocol.randomizer)], protocol.randomizer
     while isinstance(inner, Repeated | Subsampled | CheckIn):
         inner = inner.randomizer

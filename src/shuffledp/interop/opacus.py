@@ -104,7 +104,8 @@ def shuffle_accountant(n: int, sensitivity: float = 2.0) -> type[ShuffleAccounta
 
 
 class LocalNoiseOptimizer(DPOptimizer):  # type: ignore[misc]
-    """Every clipped gradient carries its own noise: the sum of so many reports so much more."""
+    """Every clipped gradient carries its own noise,
+    so the noise of a sum grows with its reports."""
 
     noise_multiplier: float
     _reports = 0

@@ -33,12 +33,12 @@ def amount(name: str, value: object, below: int = _LARGEST) -> Decimal:
 
 
 def decimal_above(number: Fraction, digits: int = _EXACT) -> Decimal:
-    """A decimal of so many digits, no less than the number; equal if they suffice."""
+    """A decimal of this many digits, no less than the number; equal if they suffice."""
     return _decimal(number, Context(prec=digits, rounding=ROUND_CEILING))
 
 
 def decimal_below(number: Fraction, digits: int = _EXACT) -> Decimal:
-    """A decimal of so many digits, no more than the number; equal if they suffice."""
+    """A decimal of this many digits, no more than the number; equal if they suffice."""
     return _decimal(number, Context(prec=digits, rounding=ROUND_FLOOR))
 
 

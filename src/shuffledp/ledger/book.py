@@ -150,7 +150,7 @@ class Ledger:
         reports: Collection[str] = (),
         uncovered: str = "",
     ) -> Receipt:
-        """Record so many rounds, if they fit; the release may follow the receipt, never precede it.
+        """Record these rounds if they fit; the release may follow the receipt, never precede it.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ Spendable = Shuffled | Guarantee
 
 @dataclass(frozen=True)
 class Entry:
-    """So many rounds of one thing.
+    """A number of rounds of one protocol or stated guarantee.
 
     Parameters
     ----------

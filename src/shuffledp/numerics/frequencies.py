@@ -54,17 +54,17 @@ class Measure:
 
     def log_mgf(self, theta: float) -> tuple[float, float]:
         """log E[e^(theta V)] and a bound on its error; accurate near 0, where n multiplies it."""
-        (value,), (error,) = self._log_mgfs(np.array([theta]), exact=True)
+        (value,), (error,) = self.log_mgfs(np.array([theta]), exact=True)
         return float(value), float(error)
 
-    def log_mgfs(self, thetas: Array) -> tuple[Array, Array]:
-        """The same at several places, cheaper and less accurate."""
+    def log_mgfs(self, thetas: Array, exact: bool = False) -> tuple[Array, Array]:
+        """The same at several places; unless ``exact`` cheaper and less accurate."""
         rows = max(_BLOCK // self.v.size, 1)
-        parts = [thetas[i : i + rows] for i in range(0, thetas.size, rows)]
-        values, errors = zip(*(self._log_mgfs(part, exact=False) for part in parts), strict=True)
-        return np.concatenate(values), np.concatenate(errors)
+        parts = [self._block(thetas[i : i + rows], exact) for i in range(0, thetas.size, rows)]
+        values, errors = np.concatenate(parts, axis=1)
+        return values, errors
 
-    def _log_mgfs(self, thetas: Array, exact: bool) -> tuple[Array, Array]:
+    def _block(self, thetas: Array, exact: bool) -> tuple[Array, Array]:
         """Errors: docs/proofs/engine.md, section 3."""
         x = np.multiply.outer(thetas, self.v)
         shift = _shift(x.max(axis=1))
@@ -149,6 +149,10 @@ class _Factor(NamedTuple):
     p: Array
     slope: float
     """The computed characteristic function at omega is off by at most slope * omega."""
+    variance: float
+    """Of one V."""
+    quartic: float
+    """E (V - V')^4."""
 
 
 class Product:
@@ -163,18 +167,12 @@ class Product:
         self.theta, self.shift = theta, shift
         self.copies = sum(copies for _, copies in parts)
         self.factors = [self._factor(*part) for part in parts]
-        terms = [copies * log_m for _, copies, log_m, *_ in self.factors]
+        terms = [factor.copies * factor.log_m for factor in self.factors]
         terms += [-theta * shift] if shift else []
         self.log_m = math.fsum(terms)
         self.log_m_error = math.fsum(f.copies * f.log_m_error for f in self.factors)
         self.log_m_error += roundings(2 * len(terms) - 2) * math.fsum(map(abs, terms))
-        self._moments = [self._centred(factor) for factor in self.factors]
-        self.sd = math.sqrt(
-            sum(
-                f.copies * spread
-                for f, (spread, _) in zip(self.factors, self._moments, strict=True)
-            )
-        )
+        self.sd = math.sqrt(sum(factor.copies * factor.variance for factor in self.factors))
 
     def _factor(self, measure: Measure, copies: int) -> _Factor:
         """Errors: docs/proofs/engine.md, section 2, "phi - 1"."""
@@ -185,21 +183,16 @@ class Product:
         relative = roundings(6 * v.size + 200 + 4 * abs(log_m)) + measure.rho + log_m_error
         each = relative + roundings(12) * (np.abs(self.theta * v) + np.abs(log_w))
         slope = all_orders(float((p * each) @ np.abs(v)))
-        return _Factor(measure, copies, log_m, log_m_error, p, slope)
-
-    @staticmethod
-    def _centred(factor: _Factor) -> tuple[float, float]:
-        """Variance of one V, and E (V - V')^4."""
-        v, p = factor.measure.v, factor.p
         centred = v - float(p @ v)
         variance = float(p @ centred**2)
-        return variance, 2 * float(p @ centred**4) + 6 * variance**2
+        quartic = 2 * float(p @ centred**4) + 6 * variance**2
+        return _Factor(measure, copies, log_m, log_m_error, p, slope, variance, quartic)
 
     def log_growth(self, thetas: Array, exact: bool = False) -> Array:
         """Upper bounds of ln of M at these places over M(theta)."""
         total = -(thetas - self.theta) * self.shift
         for measure, copies, log_m, log_m_error, *_ in self.factors:
-            values, errors = measure._log_mgfs(thetas, True) if exact else measure.log_mgfs(thetas)
+            values, errors = measure.log_mgfs(thetas, exact)
             total = total + copies * (values + errors - log_m + log_m_error)
         return np.asarray(total)
 
@@ -207,7 +200,7 @@ class Product:
         """Errors: docs/proofs/engine.md, section 2, "Power"."""
         log_modulus, argument = np.zeros(omega.size), -self.shift * omega
         largest, relative, size = np.zeros(omega.size), np.zeros(omega.size), np.abs(argument)
-        for measure, copies, _, _, p, slope in self.factors:
+        for measure, copies, _, _, p, slope, *_ in self.factors:
             x, y = characteristic(measure.v, p, step, start, omega.size)
             excess = 2 * x + x * x + y * y  # |phi|^2 - 1
             excess_error = roundings(4) * (2 * np.abs(x) + x * x + y * y)
@@ -231,11 +224,11 @@ class Product:
         """Between the roots of a quadratic in omega^2 (docs/proofs/engine.md, section 2)."""
         need = -math.expm1(-2 * _SKIP_LOG / self.copies)
         variance = quartic = 0.0
-        for factor, (spread, fourth) in zip(self.factors, self._moments, strict=True):
+        for factor in self.factors:
             share = factor.copies / self.copies
             off = roundings(2 * (factor.p.size + 100)) * float(factor.p @ np.abs(factor.measure.v))
-            variance += share * (down(spread, _MOMENTS) - off**2)
-            quartic += share * up(fourth, _MOMENTS) / 24
+            variance += share * (down(factor.variance, _MOMENTS) - off**2)
+            quartic += share * up(factor.quartic, _MOMENTS) / 24
         root = variance**2 - 4 * quartic * need
         if not (variance > 0 and root > 0):
             return last + 1, last

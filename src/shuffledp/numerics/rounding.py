@@ -29,7 +29,7 @@ def roundings(count: float) -> float: ...
 @overload
 def roundings(count: Array) -> Array: ...
 def roundings(count: float | Array) -> float | Array:
-    """Relative error that so many roundings may add up to; an elementary function counts as 8."""
+    """Relative error that this many roundings may add up to; an elementary function counts as 8."""
     return count * U
 
 

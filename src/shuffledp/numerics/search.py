@@ -138,37 +138,30 @@ def invert_decreasing(
             half = _offset(quick(0.5 * top), goal)[0]
         if half <= 0.0:
             x = near.x if near is not None else _halved(quick, goal, 0.5 * top)
-    if half > 0.0:  # the root is near the top: search over v = -ln(top - x), where ln f is straight
-
-        def at(v: float) -> float:
-            return top - math.exp(-v)
-
+    low, high, end, begin, turned = 0.0, top, top, 0.0, half > 0.0
+    if turned:  # the root is near the top: search over v = -ln(top - x), where ln f is straight
         low, high, end = -math.log(top), _FURTHEST, math.inf
         slope = min((half - _offset(quick(0.0), goal)[0]) / math.log(2.0), -1.0)
         begin = low + math.log(2.0)
         x = begin - half / slope
-    else:
-
-        def at(v: float) -> float:
-            return v
-
-        low, high, end, begin = 0.0, top, top, 0.0
+        quick, exact = _from_top(quick, top), _from_top(exact, top)
     near_enough = max(_QUICK_TOLERANCE, settled)
-    v, slope = _secant(lambda v: quick(at(v)), goal, begin, high, x, slope, near_enough)
-    if half <= 0.0:
+    v, slope = _secant(quick, goal, begin, high, x, slope, near_enough)
+    if not turned:
         settled = max(settled * min(abs(slope * v), 1.0), SETTLED)
     lower = 0.0
     if not upper_only:
-        v = _certified(
-            lambda v: _log_ratio(exact(at(v)).lower, target), v, slope, -1.0, high, low, settled
-        )
-        lower = max(at(v), 0.0) if v > low else 0.0
+        v = _certified(exact, target, v, slope, -1.0, high, low, settled)
+        if v > low:
+            lower = max(top - math.exp(-v) if turned else v, 0.0)
     if lower_only:
         return Enclosure(lower, top)
-    v = _certified(
-        lambda v: -_log_ratio(exact(at(v)).upper, target), v, slope, 1.0, low, end, settled
-    )
-    return Enclosure(lower, at(v) if math.isfinite(v) else top)
+    v = _certified(exact, target, v, slope, 1.0, low, end, settled)
+    return Enclosure(lower, top - math.exp(-v) if turned else v)
+
+
+def _from_top(f: Function, top: float) -> Function:
+    return lambda v: f(top - math.exp(-v))
 
 
 def _log_ratio(value: float, target: float) -> float:
@@ -178,7 +171,8 @@ def _log_ratio(value: float, target: float) -> float:
 
 
 def _certified(
-    beyond: Callable[[float], float],
+    f: Function,
+    target: float,
     x: float,
     slope: float,
     side: float,
@@ -186,11 +180,15 @@ def _certified(
     end: float,
     settled: float,
 ) -> float:
-    """A point from ``begin`` to ``end`` where ``beyond``, rising that way, is hardly above 0.
+    """A point from ``begin`` to ``end`` where f is hardly beyond the target, on that side for sure.
 
     ``slope`` is that of ln f near x: each step aims a little beyond the root. ``end`` is known to
     be fine.
     """
+
+    def beyond(x: float) -> float:
+        return -side * _log_ratio(f(x).upper if side > 0.0 else f(x).lower, target)
+
     steep, last = abs(slope), None
     good, rest, bad = end, math.inf, None
     for _ in range(_TRIES):

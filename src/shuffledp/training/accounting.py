@@ -69,7 +69,7 @@ class Account(ABC):
     @property
     @abstractmethod
     def protects(self) -> str:
-        """Whose data the guarantee speaks of, in words."""
+        """Whose data the guarantee protects, in words."""
 
     @property
     @abstractmethod

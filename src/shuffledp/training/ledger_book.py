@@ -23,7 +23,7 @@ class LedgerBook:
     run: str
     account: Account
     uncovered: str = ""
-    """What of the run no guarantee speaks of."""
+    """What the run shows that no guarantee covers."""
 
     def spend(self, releases: int) -> None:
         """Record what is missing up to ``releases``; repeating it records nothing."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from shuffledp.accounting.bounds.clones import Weight, pair_curve, standard_weight, stronger_weight
 from shuffledp.accounting.bounds.scopes import approximate_ldp
@@ -75,8 +75,8 @@ class FloorCurve(ProfileCurve):
         last = self.lowest()
         if self.enclose(last, width).upper <= delta:
             return invert_decreasing(
-                lambda x: self.enclose(x, width),
-                lambda x: self.enclose(x, QUICK),
+                partial(self.enclose, width=width),
+                partial(self.enclose, width=QUICK),
                 delta,
                 last,
                 self.start(delta),

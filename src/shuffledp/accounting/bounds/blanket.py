@@ -15,6 +15,7 @@ from shuffledp.accounting.bounds.identity import delta_lower, delta_upper
 from shuffledp.accounting.bounds.scopes import known_law
 from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
+from shuffledp.accounting.curves.convert import Profile
 from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.accounting.randomizers import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.outcomes import Outcomes
@@ -38,21 +39,15 @@ def _engine_width(width: float) -> float:
 
 def blanket_curve(randomizer: Randomizer, n: int) -> ProfileCurve:
     """The largest blanket bound over the candidate pairs and both directions."""
-    pairs = randomizer.blankets()
+    ways = [outcomes for pair in randomizer.blankets() for outcomes in pair.ways]
 
     @lru_cache(maxsize=256)
-    def delta(epsilon: float, width: float) -> float:
-        return max(
-            delta_upper(outcomes, n, epsilon, width)
-            for pair in pairs
-            for outcomes in _both_ways(pair)
-        )
-
     def profile(epsilon: float, width: float) -> Enclosure:
-        value = delta(epsilon, max(_engine_width(width), randomizer.resolution))
+        width = max(_engine_width(width), randomizer.resolution)
+        value = max([delta_upper(outcomes, n, epsilon, width) for outcomes in ways])
         return Enclosure(value, value)
 
-    return ProfileCurve(profile, PureEnd(randomizer.eps0), guess=_guess(pairs[0].outcomes, n))
+    return ProfileCurve(profile, PureEnd(randomizer.eps0), guess=_guess(ways[0], n))
 
 
 def _guess(outcomes: Outcomes, n: int) -> Guess:
@@ -61,12 +56,6 @@ def _guess(outcomes: Outcomes, n: int) -> Guess:
     ratio = np.clip(difference / outcomes.base, -1e100, 1e100)
     mu = math.sqrt(min(float(difference @ ratio) / n, 1e4))
     return partial(gaussian_start, mu)
-
-
-def _both_ways(pair: VictimPair) -> list[Outcomes]:
-    if pair.symmetric:
-        return [pair.outcomes]
-    return [pair.outcomes, pair.outcomes.swapped()]
 
 
 class _CellsCurve(ProfileCurve):
@@ -82,10 +71,20 @@ class _CellsCurve(ProfileCurve):
 
 def dataset_curve(pair: VictimPair, n: int, end: PureEnd) -> ProfileCurve:
     """Exact curve of one data set."""
+    forward, *reverse = [_dataset_profile(outcomes, n, end) for outcomes in pair.ways]
+    kind = ProfileCurve if pair.outcomes.low is None else _CellsCurve
+    return kind(
+        forward,
+        end=end,
+        direction=Direction.LOWER,
+        guess=_guess(pair.outcomes, n),
+        reverse=reverse[0] if reverse else None,
+    )
 
+
+def _dataset_profile(outcomes: Outcomes, n: int, end: PureEnd) -> Profile:
     @lru_cache(maxsize=256)
-    def profile(epsilon: float, width: float, forward: bool) -> Enclosure:
-        outcomes = pair.outcomes if forward else pair.outcomes.swapped()
+    def profile(epsilon: float, width: float) -> Enclosure:
         if end.vanished(epsilon):
             return Enclosure(0.0, 0.0)
         lower = delta_lower(outcomes, n, epsilon, _engine_width(width))
@@ -93,14 +92,7 @@ def dataset_curve(pair: VictimPair, n: int, end: PureEnd) -> ProfileCurve:
             return Enclosure(lower, lower)
         return Enclosure(lower, max(delta_upper(outcomes, n, epsilon, _engine_width(width)), lower))
 
-    kind = ProfileCurve if pair.outcomes.low is None else _CellsCurve
-    return kind(
-        lambda epsilon, width: profile(epsilon, width, True),
-        end=end,
-        direction=Direction.LOWER,
-        guess=_guess(pair.outcomes, n),
-        reverse=None if pair.symmetric else lambda epsilon, width: profile(epsilon, width, False),
-    )
+    return profile
 
 
 def _leaks_more(curve: ProfileCurve, epsilon: float, delta: float) -> bool:

@@ -83,7 +83,7 @@ def pair_curve(randomizer: LDP, n: int, weight: Weight) -> ProfileCurve:
 
 @lru_cache(maxsize=64)
 def _pair(eps0: float, n: int, weight: Weight) -> ProfileCurve:
-    """Several theorems speak of the same pair: what one has computed the others know."""
+    """Several theorems share this pair: what one has computed the others reuse."""
     p, q = weight(eps0)
 
     def sums(epsilon: float) -> TwoSided:

@@ -129,7 +129,7 @@ def composed_lower(rounds: Sequence[AnyRound]) -> ProfileCurve:
 
 
 def _added(terms: Iterable[tuple[int, float]], upper: bool = True) -> float:
-    """Divergences of so many rounds each, added up and rounded in one direction."""
+    """Divergences, each times its number of rounds, added up and rounded in one direction."""
     total = math.fsum(count * value for count, value in terms)
     return (up if upper else down)(total, roundings(4))
 

@@ -7,7 +7,7 @@ Bern(gamma_i) over the others, where every other report law is at least gamma_i 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -69,10 +69,8 @@ def personal_curve(
 ) -> PersonalCurve:
     """The upper bound for a victim with these pairs among a crowd that this binomial dominates."""
     share = crowd.p if crowd.trials else 1.0
-    cases = []
-    for pair in pairs:
-        outcomes = pair.outcomes.shrunk(share)
-        cases += [outcomes] if pair.symmetric else [outcomes, outcomes.swapped()]
+    shrunk = [replace(pair, outcomes=pair.outcomes.shrunk(share)) for pair in pairs]
+    cases = [outcomes for pair in shrunk for outcomes in pair.ways]
 
     @lru_cache(maxsize=256)
     def profile(epsilon: float, width: float) -> Enclosure:

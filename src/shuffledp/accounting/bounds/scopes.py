@@ -17,7 +17,7 @@ from shuffledp.accounting.randomizers import (
 from shuffledp.errors import RegimeError
 
 Scope = Callable[[Randomizer], Any]
-"""RegimeError where the theorem is silent."""
+"""Raises RegimeError where the theorem does not apply."""
 
 
 def ldp(randomizer: Randomizer) -> LDP:
@@ -54,7 +54,7 @@ def approximate_ldp(randomizer: Randomizer) -> LDP:
 
 
 def whole_class(randomizer: Randomizer) -> LDP:
-    """The class of all randomizers with a local guarantee: a data set speaks of its worst one."""
+    """The class of all randomizers with a local guarantee: a data set concerns its worst one."""
     one_round(randomizer)
     if not isinstance(randomizer, LDP):
         raise RegimeError("the class of all eps0-LDP randomizers", str(randomizer))

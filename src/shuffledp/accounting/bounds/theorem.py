@@ -54,7 +54,7 @@ class Bound(Generic[C]):
         return self.leaks or self.theorem.direction is Direction.UPPER
 
     def curve(self, randomizer: Randomizer, n: int) -> C:
-        """The curve for this randomizer, or RegimeError if the theorem does not speak of it."""
+        """The curve for this randomizer, or RegimeError if the theorem does not apply to it."""
         with self.named():
             return self.function(self.speaks_of(randomizer), n)
 

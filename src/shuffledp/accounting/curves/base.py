@@ -59,7 +59,7 @@ class Curve:
         return []
 
     def likely_epsilon(self, delta: float, most: float) -> float:
-        """About epsilon(delta), at most this; 0 where nobody knows without work."""
+        """A quick estimate of epsilon(delta), at most ``most``; 0 if there is none."""
         return 0.0
 
     def seen_below(self, epsilon: float, delta: float) -> bool:

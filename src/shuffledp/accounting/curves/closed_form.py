@@ -17,7 +17,7 @@ _SMALLEST_LOG_DELTA = -690.0
 
 @dataclass(frozen=True)
 class ClosedFormCurve(Curve):
-    """``formula(delta)`` raises RegimeError where the theorem is silent.
+    """A bound given as a formula; it raises RegimeError where the theorem does not apply.
 
     The formula falls with delta and, where it holds for some delta, it holds for all larger ones up
     to ``largest_delta``.

@@ -26,7 +26,7 @@ class PureEnd:
 
 @dataclass(frozen=True)
 class SearchLimit:
-    """Nobody looks beyond this epsilon; what delta is there nobody says."""
+    """Searches stop at this epsilon; nothing is said of delta beyond it."""
 
     epsilon: float
 

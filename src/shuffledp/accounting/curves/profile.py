@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -119,8 +120,8 @@ class ProfileCurve(Curve):
         if endless and lower and self.enclose(end, width).lower >= delta:
             return Enclosure(end, math.inf)
         found = invert_decreasing(
-            lambda x: self.enclose(x, width),
-            lambda x: self.enclose(x, QUICK),
+            partial(self.enclose, width=width),
+            partial(self.enclose, width=QUICK),
             delta,
             end,
             self.start(delta),

@@ -74,14 +74,14 @@ class BoundedProtocol(Protocol):
 
     @abstractmethod
     def _known(self) -> Bounds:
-        """All bounds that may speak of such protocols."""
+        """All bounds that may apply to such protocols."""
 
     @abstractmethod
     def _curve(self, bound: Bound[Curve]) -> Curve:
-        """What one of them says of this one."""
+        """The curve of one of them for this protocol."""
 
     def _finite(self, value: Value) -> Value:
-        """The value itself, or why it is none."""
+        """The value itself, or an error that says why there is none."""
         return value
 
     def tightest(self, bounds: Bounds) -> Tightest:
@@ -148,7 +148,7 @@ class BoundedProtocol(Protocol):
         return self.survey(**question)[0]
 
     def survey(self, **question: float) -> tuple[list[Value], dict[str, str]]:
-        """As ``bounds``, and the theorems that say nothing here, with the reason."""
+        """As ``bounds``, and the theorems that give no answer, with the reason."""
         asked(question)
         answers, reasons = [], {}
         for bound in self._known():

@@ -96,9 +96,9 @@ def refute(randomizer: Randomizer, n: int, *, epsilon: float, delta: float) -> R
     return RefutationAttempt(search.delta > delta, search.delta, search.dataset, searched, delta)
 
 
-def _search(randomizer: Randomizer, n: int, epsilon: float) -> tuple[_Search, str]:
+def _search(randomizer: Randomizer, n: int, epsilon: float) -> tuple[DatasetSearch, str]:
     """Every data set tried, and what that was in words."""
-    search = _Search(n, epsilon)
+    search = DatasetSearch(n, epsilon)
     if randomizer.domain is None:
         search.try_all(randomizer.datasets())
         searched = f"{search.tried} data sets: all others at one value, both directions"
@@ -131,19 +131,17 @@ def recompute(theorem_id: str) -> tuple[Value, Value]:
     return protocol.bound(theorem_id, **question), protocol.bound(case.witness, **question)
 
 
-class _Search:
-    """Keeps the worst data set seen."""
+class DatasetSearch:
+    """Keeps the worst data set seen, for n users at one epsilon."""
 
     def __init__(self, n: int, epsilon: float) -> None:
         self.n, self.epsilon = n, epsilon
         self.tried, self.delta, self.dataset, self.point = 0, 0.0, "none leaks anything", 0.0
 
     def try_all(self, pairs: list[VictimPair], point: float = 0.0) -> None:
+        """Look at these, all others at this point."""
         for pair in pairs:
-            ways = [(pair.outcomes, "")]
-            if not pair.symmetric:
-                ways.append((pair.outcomes.swapped(), " (values exchanged)"))
-            for outcomes, suffix in ways:
+            for outcomes, suffix in zip(pair.ways, ("", " (values exchanged)"), strict=False):
                 self.tried += 1
                 value = delta_lower(outcomes, self.n, self.epsilon, _WIDTH)
                 if value > self.delta:

@@ -31,7 +31,11 @@ class VictimPair:
     others: str
     outcomes: Outcomes
     symmetric: bool = False
-    """Exchanging the victim's two values changes nothing."""
+
+    @property
+    def ways(self) -> list[Outcomes]:
+        """The outcomes, also with the victim's two values exchanged if that makes a difference."""
+        return [self.outcomes] if self.symmetric else [self.outcomes, self.outcomes.swapped()]
 
 
 class Randomizer(ABC):

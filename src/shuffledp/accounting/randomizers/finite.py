@@ -66,21 +66,13 @@ class Symmetric(Randomizer):
             for kind, size in sizes.items():
                 pairs[kind[:2]] = pairs.get(kind[:2], 0.0) + size
             sizes = pairs
-        big = math.exp(self.eps0)
-        rows = [
-            [
-                size * unit * (big if place is not None and kind[place] else 1.0)
-                for place in (0, 1, base)
-            ]
-            for kind, size in sizes.items()
-            if size > 0.0
-        ]
-        rest = 0.0
+        present = {kind: size for kind, size in sizes.items() if size > 0.0}
+        likely, measure = np.array(list(present)).T == 1, np.array(list(present.values()))
+        first, second, *others = measure * unit * np.where(likely, math.exp(self.eps0), 1.0)
         if base is None:  # what x has beyond the smaller likelihood
-            likely = math.fsum(size for kind, size in sizes.items() if kind[0])
-            rest = likely * unit * math.expm1(self.eps0)
-        first, second, third_mass = np.array(rows).T
-        return Outcomes.discrete(first, second, third_mass, rest)
+            rest = math.fsum(measure[likely[0]]) * unit * math.expm1(self.eps0)
+            return Outcomes.discrete(first, second, measure * unit, rest)
+        return Outcomes.discrete(first, second, (first, second, *others)[base])
 
     def blankets(self) -> list[VictimPair]:
         return [VictimPair("x against x'", "blanket", self._outcomes(None), symmetric=True)]

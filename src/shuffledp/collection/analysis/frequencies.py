@@ -55,7 +55,7 @@ class Frequencies:
         self.counts += other.counts
 
     def estimate(self, names: Sequence[Any] | None = None) -> Estimate:
-        """Share of the users with each value, and its variance for the users at hand."""
+        """Share of these users with each value, and its variance."""
         if self.reports == 0:
             raise ParameterError("reports", "at least one to estimate from", 0)
         names = tuple(range(self.k)) if names is None else tuple(names)
@@ -115,7 +115,7 @@ class MixedFrequencies:
         self._tally = Frequencies(devices[0])
 
     def add(self, reports: Reports) -> None:
-        """Count a block of reports, of whomever."""
+        """Count a block of reports of any users."""
         self._tally.add(reports)
 
     def estimate(self, names: Sequence[Any] | None = None) -> Estimate:

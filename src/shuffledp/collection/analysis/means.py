@@ -324,7 +324,7 @@ class Means:
             mine.merge(its)
 
     def estimate(self, names: Sequence[Any] | None = None) -> Estimate:
-        """Mean share of the range over the users at hand, and the variance of its error.
+        """Mean over these users, as a share of the range, and the variance of its error.
 
         That is the noise of the devices, estimated from the reports where it depends on the values,
         and, where not everyone is asked, the chance of who is. Which step of the grid a value is

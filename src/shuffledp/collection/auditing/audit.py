@@ -51,7 +51,7 @@ _FACTORS = (1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 @dataclass(frozen=True)
 class Power:
-    """What so many trials can show, and so what they cannot."""
+    """What this number of trials can detect, and what it cannot."""
 
     largest: float
     """The largest epsilon they prove, of a release that hides nothing."""

@@ -104,7 +104,7 @@ def _(device: PrefixDevice, value: int) -> Likelihood:
 
 
 def _chosen(inner: list[Likelihood], first: int) -> Likelihood:
-    """The first number of a report says which of these speaks of the others."""
+    """The first number of a report says which of these laws the others follow."""
 
     def chosen(reports: Reports) -> Array:
         found = np.stack([each(reports[:, 1:]) for each in inner])

@@ -110,7 +110,7 @@ def _followers(name: str, places: Places, level: float) -> OrderTest:
 
 
 def _poisson(seen: float, mean: float) -> float:
-    """Logarithm of a bound on the chance of so many, if factorial moments are Poisson's at most."""
+    """Logarithm of a bound on a tail probability, if factorial moments are at most Poisson's."""
     return 0.0 if seen <= mean else seen - mean - seen * math.log(seen / mean)
 
 

@@ -23,7 +23,7 @@ from shuffledp.errors import ParameterError
 _GROUPS = 5
 """Row groups of a table, so that reports arrive in several blocks, on several workers."""
 _SPILLED = 10
-"""One batch out of so many goes through files."""
+"""One batch in this many goes through files."""
 _REPORTS = 4_000_000
 _LARGE = 1000
 

@@ -196,7 +196,7 @@ class Job:
         return np.minimum(np.floor(shares[:, 0] * self.bins), self.bins - 1).astype(np.int64)
 
     def tally(self, memory: int = MEMORY) -> Tally:
-        """An empty count of reports, in so many bytes where they have to be kept."""
+        """An empty tally; ``memory`` is in bytes, for reports that have to be kept."""
         return analysis.tally(self.device, memory)
 
     def estimate(self, tally: Tally) -> Estimate:
@@ -224,7 +224,7 @@ class Job:
 
     @property
     def not_covered(self) -> list[str]:
-        """All that no guarantee speaks of."""
+        """Everything that no guarantee covers."""
         return [*filter(None, [self.uncovered]), *[DROPPED] * (self.bad_rows == "drop")]
 
     @property
@@ -234,7 +234,7 @@ class Job:
 
     @property
     def label(self) -> str:
-        """What the answer cost, and what it does not speak of:
+        """What the answer cost, and what the guarantee does not cover:
         the same words wherever it is shown."""
         device = f"{self.device.randomizer}"
         dropped = [DROPPED] * (self.bad_rows == "drop")

@@ -67,7 +67,7 @@ def _reason(error: Exception) -> str:
 def read(
     path: str | Path, columns: Sequence[str], *, rows: int = ROWS, size: int = BYTES
 ) -> Iterator[Any]:
-    """Record batches of these columns, in order: of at most so many rows,
+    """Record batches of these columns, in order: at most this many rows,
     and about so many bytes."""
     waiting: list[Any] = []
     for batch in _batches(path, columns, min(rows, _STEP)):

@@ -69,7 +69,7 @@ class Histogram(Task):
 
 @dataclass(frozen=True)
 class HeavyHitters(Task):
-    """The frequent ones among words of so many bits, found prefix by prefix.
+    """The most frequent words of a given number of bits, found prefix by prefix.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class SpillFile:
         self.size += len(data)
 
     def pieces(self, size: int) -> Iterator[NDArray[np.uint8]]:
-        """All bytes, so many at a time."""
+        """All bytes, this many at a time."""
         opening, left = self._cipher.decryptor(), self.size
         if left:
             self._file.seek(0)

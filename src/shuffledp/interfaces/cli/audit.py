@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @device_options
 @click.option("--n", type=Count(), required=True, help="Number of users in a batch.")
 @click.option("--delta", type=float, required=True, help="delta of the claim.")
-@click.option("--trials", type=Count(), default=100_000, show_default=True, help="Per data set.")
+@click.option(
+    "--trials", type=Count(), default=100_000, show_default=True, help="Trials per data set."
+)
 @click.option(
     "--spark",
     "master",

@@ -233,6 +233,8 @@ def status(config: str, url: str | None, as_json: bool) -> None:
     if as_json:
         print_json(listed)
         return
+    if not listed["tasks"]:
+        click.echo("no tasks: `shuffledp shuffler open` takes a document of `analyst task`")
     for each in listed["tasks"]:
         state = "ended" if each["ended"] else "open"
         click.echo(

@@ -44,7 +44,7 @@ def account(given: Given) -> dict[str, Any]:
 
 
 def bounds(given: Given) -> dict[str, Any]:
-    """As ``shuffledp compare --json``, and the theorems that say nothing here."""
+    """As ``shuffledp compare --json``, and the theorems that give no answer."""
     asked = _asked(given)
     values, silent = _deployment(given).survey(**asked)
     return {

@@ -8,17 +8,16 @@ from enum import StrEnum
 from typing import Any
 
 from shuffledp.accounting.bounds import Bound, all_bounds, get_theorem
-from shuffledp.accounting.bounds.identity import delta_lower
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.protocols import Shuffled
+from shuffledp.accounting.protocols.refute import DatasetSearch
 from shuffledp.accounting.randomizers import LDP, Repeated, Subsampled
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Status, Value
 from shuffledp.research.atlas.grid import Point
 
 _ORDER = 4.0
-"""Asked of theorems that speak of Rényi divergences only."""
-_WIDTH = 1e-3
+"""Asked of theorems about Rényi divergences only."""
 """Relative width asked of what a data set leaks."""
 
 
@@ -107,16 +106,11 @@ def _ask(protocol: Shuffled, bounds: list[Bound[Curve]], **question: float) -> l
 
 def _worst_dataset(protocol: Shuffled, epsilon: float) -> tuple[float, str]:
     """What the worst of the randomizer's usual data sets leaks, and that data set in words."""
-    worst, words = 0.0, ""
     if isinstance(protocol.randomizer, Repeated | Subsampled):
-        return worst, words  # only theorems speak of these
-    for pair in protocol.randomizer.datasets():
-        ways = {"": pair.outcomes, " (values exchanged)": pair.outcomes.swapped()}
-        for suffix, outcomes in ways.items():
-            leaked = delta_lower(outcomes, protocol.crowd, epsilon, _WIDTH)
-            if leaked > worst:
-                worst, words = leaked, f"victim {pair.victim}{suffix}; others: {pair.others}"
-    return worst, words
+        return 0.0, ""  # only theorems speak of these
+    search = DatasetSearch(protocol.crowd, epsilon)
+    search.try_all(protocol.randomizer.datasets())
+    return search.delta, search.dataset
 
 
 def _judge(

@@ -57,7 +57,7 @@ _ADMIN = "/admin/"
 _AT_ONCE = 64
 """Reports opened before others have their turn."""
 _LOOK_AGAIN = 1.0
-"""Seconds before the store is asked again for a task that nobody knows."""
+"""Seconds before the store is asked again for an unknown task."""
 _HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),

@@ -50,7 +50,7 @@ class Intake:
         return self._thread.is_alive()
 
     def has_room(self, reports: int) -> bool:
-        """Whether so many more may wait; a single upload may, whatever its size, if nobody does."""
+        """Whether this many more may wait; a single upload always may if none is waiting."""
         return not self.waiting or self.waiting + reports <= self._most
 
     def put(self, upload: Upload) -> asyncio.Future[Problem | None]:
