@@ -5,7 +5,7 @@ from __future__ import annotations
 from shuffledp.labels import Direction, Status, Theorem, register
 
 
-def _filter(name: str, statement: str, validity: str, citation: str = "own") -> Theorem:
+def _filter(name: str, statement: str, validity: str, citation: str = "our own") -> Theorem:
     return register(
         Theorem(
             id=f"filter-{name}",

@@ -9,7 +9,7 @@ _PROOF = "proofs/training.md"
 NOTHING_RELEASED = register(
     Theorem(
         id="nothing-released",
-        citation="own",
+        citation="our own",
         statement="epsilon is 0 as long as nothing is released",
         validity="no release so far",
         status=Status.PROVEN,
@@ -20,7 +20,7 @@ NOTHING_RELEASED = register(
 NO_NOISE = register(
     Theorem(
         id="no-noise",
-        citation="own",
+        citation="our own",
         statement="without noise no finite epsilon is guaranteed",
         validity="eps0 infinite",
         status=Status.PROVEN,
@@ -31,7 +31,7 @@ NO_NOISE = register(
 LAPLACE_UNSHUFFLED = register(
     Theorem(
         id="laplace-unshuffled",
-        citation="own, with the composition of Kairouz, Oh, Viswanath 2015 (ICML)",
+        citation="our own, with the composition of Kairouz, Oh, Viswanath 2015 (ICML)",
         statement="epochs of Laplace noise on vectors compose as noise on one number does",
         validity="noise of scale (l1 distance)/eps0 on every coordinate; any order of visits",
         status=Status.PROVEN,
