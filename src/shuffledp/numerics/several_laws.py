@@ -5,7 +5,8 @@ one of finitely many laws of its class, which may differ from j to j; Y is indep
 Adding independent normal noise to a W can only raise the expectation, so with any variances
 v_x >= 0 and any theta > 0 (docs/proofs/swap.md, section 3)
 
-    E(...) <= (1/pi) int_0^inf E e^(theta Y) prod_k sup_x |N_x(theta + it)|^(m_k) / (theta^2 + t^2) dt,
+    E(...) <= (1/pi) int_0^inf
+        E e^(theta Y) prod_k sup_x |N_x(theta + it)|^(m_k) / (theta^2 + t^2) dt,
 
 N_x(z) = E e^(z W - lam g) e^(v_x z^2 / 2) under law x. The noise makes the laws of a class spread
 alike, so that little is lost by the supremum. On a cell of width h of t the share
@@ -89,7 +90,8 @@ class SeveralLaws:
         chance: Array,
         start: float | None = None,
     ) -> float:
-        """About the minimiser of E e^(theta Y) prod sup M^(m_k) / theta^_POWER; any theta > 0 is valid."""
+        """About the minimiser of E e^(theta Y) prod sup M^(m_k) / theta^_POWER;
+        any theta > 0 is valid."""
         users = np.array(counts, dtype=np.float64)
         reach = float(np.abs(self.values).max())
         top = max(reach, float(np.abs(first).max()), 1e-300)
@@ -198,7 +200,7 @@ def _shares(lack: Array, rise: Array, m: float) -> tuple[Array, Array]:
 
 
 def _ends(left: Array, right: Array, counts: Array) -> Array:
-    """At both ends of each cell, the log of a bound whose chord lies above prod_k (1 + f_k)^(m_k / 2).
+    """At both ends of each cell, ln of a bound with chord above prod_k (1 + f_k)^(m_k / 2).
 
     f_k is at most convex between ``left`` and ``right``. With u_k = (1 + f_k) / (1 + left_k) the
     weighted mean of the u_k is above their geometric mean, and its power m / 2 >= 1 is convex; or
@@ -222,7 +224,7 @@ def _ends(left: Array, right: Array, counts: Array) -> Array:
 
 
 def _weights(edges: Array, theta: float) -> Array:
-    """int f(t) / (theta^2 + t^2) dt over each cell = left f(its left end) + right f(its right end), f linear."""
+    """int f(t) / (theta^2 + t^2) dt over each cell, f linear, from f at its left and right end."""
     step = np.diff(edges)
     low, high = edges[:-1], edges[1:]
     arc = np.arctan2(step * theta, theta * theta + low * high) / theta
@@ -232,7 +234,8 @@ def _weights(edges: Array, theta: float) -> Array:
 
 
 def _edges(theta: float, sd: float, deviation: float, width: float) -> tuple[Array, float]:
-    """Cells of t, fine where the integrand is large, and the smoothing s; in units of 1 / sd first."""
+    """Cells of t, fine where the integrand is large, and the smoothing s;
+    in units of 1 / sd first."""
     depth = max(theta * sd, 1.0)
     widest = max(_WIDEST * sd / deviation, 1e-3)
     smooth = max(math.sqrt(0.6 * width) / depth, _CUT / (_MOST_CELLS * widest))

@@ -49,7 +49,7 @@ class OtherLaw:
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
-    """Reports that may take the victim's place, of one kind: masses under rho, w a / rho, w b / rho.
+    """Reports that may take the victim's place, of one kind: rho, w a / rho, w b / rho.
 
     ``partners``: numbers of laws, and the range of w rho / r at these reports under each. The place
     is one of class ``slot``, and has ``weight`` w.
@@ -120,7 +120,8 @@ class Swap:
         )
 
     def drawn(self, rate: float) -> Swap:
-        """A fixed share of the users report: places of class 0 hold a report, of class 1 nothing."""
+        """A fixed share of the users report: places of class 0 hold a report,
+        of class 1 nothing."""
         one, empty = np.ones(1), len(self.laws)
 
         def filled(kind: Arrival) -> Arrival:
@@ -342,12 +343,13 @@ def any_randomizer(eps0: float) -> Swap:
 
 
 def channel_swap(rows: Array, x: int, y: int) -> Swap:
-    """Two inputs of a channel of positive entries; rho is proportional to the smallest of a column."""
+    """Two inputs of a channel of positive entries;
+    rho is proportional to the smallest of a column."""
     return class_swap([rows], 0, x, y)
 
 
 def class_swap(channels: Sequence[Array], own: int, x: int, y: int) -> Swap:
-    """As ``channel_swap``, each class of users with a channel of its own, the victim's number ``own``.
+    """As ``channel_swap``, a channel for each class of users, the victim's being number ``own``.
 
     A class counts the more, the less its most telling value tells of the victim.
     """
