@@ -24,6 +24,7 @@ from shuffledp import (
 )
 from shuffledp.accounting import randomizers
 from shuffledp.accounting.protocols import describe, restore
+from shuffledp.accounting.protocols.named import SHAPES
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.accounting.randomizers.catalogue import (
     BY_CLASS,
@@ -289,9 +290,12 @@ def test_what_no_device_runs_is_not_analysed() -> None:
 )
 def test_a_misspelt_name_gets_the_nearest(name: str, near: str) -> None:
     hint = f" (did you mean {near}?)" if near else ""
-    listed = f"must be one of {', '.join(OFFERED)}{hint}. Got {name!r}"
+    listed, all_listed = (
+        f"must be one of {', '.join(names)}{hint}. Got {name!r}"
+        for names in (OFFERED, [*OFFERED, *SHAPES])
+    )
     with pytest.raises(ParameterError, match="mechanism") as caught:
         build(name, eps0=1.0)
     assert listed in str(caught.value)
     run = CliRunner().invoke(main, ["account", "--mechanism", name, "--n", "9", "--delta", "0.1"])
-    assert (run.exit_code, run.stderr) == (2, f"Error: --mechanism {listed}.\n")
+    assert (run.exit_code, run.stderr) == (2, f"Error: --mechanism {all_listed}.\n")

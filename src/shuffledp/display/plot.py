@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shuffledp.accounting.protocols import Shuffled
-from shuffledp.accounting.protocols.base import QUESTIONS
+from shuffledp.accounting.protocols.base import QUESTIONS, BoundedProtocol
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.display.text import NAMES
 from shuffledp.errors import ConversionError, MissingExtraError, RegimeError
@@ -117,7 +117,7 @@ def save_figure(figure: Figure, path: str | Path) -> None:
 
 
 def save_account(
-    protocol: Shuffled, given: str, at: float, interval: Interval, path: str | Path
+    protocol: BoundedProtocol, given: str, at: float, interval: Interval, path: str | Path
 ) -> None:
     """The curve the question is about, and the bounds compared at the point asked."""
     figure, (left, right) = new_figure(2)
@@ -142,7 +142,7 @@ def save_account(
     save_figure(figure, path)
 
 
-def _abscissas(protocol: Shuffled, given: str, at: float, interval: Interval) -> list[float]:
+def _abscissas(protocol: BoundedProtocol, given: str, at: float, interval: Interval) -> list[float]:
     """Where to draw the curve, so that the question asked is well inside."""
     if given == "alpha":
         return sorted({at, *(k / 50.0 for k in range(51))})

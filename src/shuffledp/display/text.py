@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shuffledp.accounting.bounds import Theorem
-from shuffledp.accounting.protocols import Shuffled
+from shuffledp.accounting.protocols import Counted, Rounds, Shuffled
 from shuffledp.accounting.randomizers import LDP, CheckIn, Repeated, Subsampled
 from shuffledp.labels import Direction, Interval, Status, Value, in_full, outward
 
@@ -60,12 +60,13 @@ def _status(status: Status) -> Text:
 
 def print_heading(protocol: object, public: str) -> None:
     """What was asked about, and what neighbouring data sets are."""
-    said = (f"{protocol}", "bold"), f"  (one user's value replaced; {public})"
+    changed = "" if isinstance(protocol, Counted | Rounds) else "one user's value replaced; "
+    said = (f"{protocol}", "bold"), f"  ({changed}{public})"
     console().print(Text.assemble(*said))
 
 
 def print_account(
-    protocol: Shuffled, given: str, at: float, interval: Interval, seconds: float
+    protocol: Shuffled | Counted | Rounds, given: str, at: float, interval: Interval, seconds: float
 ) -> None:
     """The interval, its two ends and what they mean."""
     out = console()
@@ -110,10 +111,10 @@ def _apart(interval: Interval) -> str:
     return f"the guarantee is {shown} times the leak"
 
 
-def _meaning(protocol: Shuffled, guarantee: Value) -> str:
+def _meaning(protocol: Shuffled | Counted | Rounds, guarantee: Value) -> str:
     if guarantee.status is not Status.PROVEN:
         return guarantee.note
-    if isinstance(protocol.randomizer, LDP):
+    if isinstance(protocol, Shuffled) and isinstance(protocol.randomizer, LDP):
         return "holds for every data set and every such randomizer"
     return "holds for every data set"
 

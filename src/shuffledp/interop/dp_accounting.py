@@ -14,7 +14,7 @@ import numpy as np
 from shuffledp import checks
 from shuffledp.accounting.curves import ProfileCurve
 from shuffledp.accounting.curves.losses import on_lattice
-from shuffledp.accounting.protocols import Rounds, Shuffled, Stated
+from shuffledp.accounting.protocols import Counted, Rounds, Shuffled, Stated
 from shuffledp.errors import ConversionError, MissingExtraError, ParameterError
 from shuffledp.labels import Interval, Status
 from shuffledp.numerics.enclosure import QUICK
@@ -69,7 +69,7 @@ class ShuffledAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[
 
     def __init__(self) -> None:
         super().__init__(privacy_accountant.NeighboringRelation.REPLACE_ONE)
-        self._entries: list[tuple[Shuffled | Stated, int]] = []
+        self._entries: list[tuple[Shuffled | Counted | Stated, int]] = []
         self._non_private = False
 
     def _maybe_compose(self, event: Any, count: int, do_compose: bool) -> Any:
@@ -172,10 +172,12 @@ def _sampled(curve: ProfileCurve, step: float, deviation: float) -> tuple[Any, A
     return np.array(counts), np.minimum.accumulate(upper)
 
 
-def _entries(event: Any) -> list[tuple[Shuffled | Stated | None, int]] | None:
+def _entries(event: Any) -> list[tuple[Shuffled | Counted | Stated | None, int]] | None:
     """What one event costs, None for no privacy at all; no list at all for an unknown event."""
     if isinstance(event, ShuffledDpEvent):
         rounds = event.protocol if isinstance(event.protocol, Rounds) else Rounds([event.protocol])
+        if any(isinstance(x, Counted) and x.neighbours != "replace" for x, _ in rounds.entries):
+            raise ParameterError("neighbours", "'replace', as this accountant's", "remove")
         return list(rounds.entries)
     if isinstance(event, dp_event.NoOpDpEvent):
         return []

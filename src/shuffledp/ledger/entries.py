@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.accounting.protocols import Shuffled, describe, restore
+from shuffledp.accounting.protocols import Counted, Shuffled, describe, restore
 from shuffledp.accounting.randomizers import Repeated
 from shuffledp.errors import LedgerError, ParameterError
 from shuffledp.ledger.amounts import amount
@@ -40,7 +40,7 @@ class Guarantee:
         return f"stated ({self.epsilon}, {self.delta})-DP"
 
 
-Spendable = Shuffled | Guarantee
+Spendable = Shuffled | Counted | Guarantee
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,14 @@ class Entry:
     def of(cls, what: object, rounds: object) -> Entry:
         """Validated; a protocol repeated r times is r rounds of the protocol."""
         count = checks.count("rounds", rounds)
-        if not isinstance(what, Shuffled | Guarantee):
-            raise ParameterError("what", "a Shuffled protocol or a Guarantee", what)
+        if not isinstance(what, Shuffled | Counted | Guarantee):
+            raise ParameterError("what", "a protocol such as Shuffled, or a Guarantee", what)
+        if isinstance(what, Counted) and what.neighbours != "replace":
+            raise ParameterError(
+                "neighbours",
+                "'replace': totals of a ledger are about replaced values",
+                what.neighbours,
+            )
         if isinstance(what, Shuffled) and isinstance(what.randomizer, Repeated):
             count = checks.count("rounds", count * what.randomizer.rounds)
             what = replace(what, randomizer=what.randomizer.randomizer)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from shuffledp.accounting.protocols import Rounds, Shuffled, Stated
+from shuffledp.accounting.protocols import Counted, Rounds, Shuffled, Stated
 from shuffledp.errors import BudgetExceededError, LedgerError, ShuffleDPError
 from shuffledp.labels import Status
 from shuffledp.ledger.amounts import decimal_above, float_above, float_below
@@ -23,7 +23,7 @@ def composed(entries: Iterable[Entry], delta: Decimal) -> Decimal:
 
 def pure(entry: Entry) -> Fraction | None:
     """The epsilon of all rounds of a protocol without any delta, if it has one."""
-    assert isinstance(entry.what, Shuffled)
+    assert not isinstance(entry.what, Guarantee)
     each = Rounds([(entry.what, 1)]).pure
     return Fraction(each) * entry.rounds if math.isfinite(each) else None
 
@@ -33,8 +33,8 @@ def _composed(entries: tuple[Entry, ...], delta: Decimal) -> Decimal:
     """Stated guarantees add up exactly (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006). Protocols
     compose at the delta these leave, or together with them: the better."""
     stated = [(each.what, each.rounds) for each in entries if isinstance(each.what, Guarantee)]
-    protocols = [each for each in entries if isinstance(each.what, Shuffled)]
-    rounds = [(each.what, each.rounds) for each in protocols if isinstance(each.what, Shuffled)]
+    protocols = [each for each in entries if not isinstance(each.what, Guarantee)]
+    rounds = [(x.what, x.rounds) for x in protocols if not isinstance(x.what, Guarantee)]
     epsilon = sum((Fraction(what.epsilon) * count for what, count in stated), Fraction(0))
     left = Fraction(delta) - sum(Fraction(what.delta) * count for what, count in stated)
     if left < 0:
@@ -60,7 +60,9 @@ def _above(number: Any) -> float:
     return float_above(Fraction(number))
 
 
-def _together(rounds: Sequence[tuple[Shuffled | Stated, int]], delta: Fraction) -> Fraction:
+def _together(
+    rounds: Sequence[tuple[Shuffled | Counted | Stated, int]], delta: Fraction
+) -> Fraction:
     try:
         found = Rounds(rounds).guaranteed(delta=float_below(delta))
     except ShuffleDPError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import compress
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp.accounting.bounds.clones import chen_gdp
+from shuffledp.accounting.bounds.counters import Counter
 from shuffledp.accounting.bounds.published import local
 from shuffledp.accounting.bounds.scopes import is_gaussian, several_rounds
 from shuffledp.accounting.bounds.theorem import Bound, C, bound
@@ -60,6 +61,11 @@ class Round:
     n: int
     count: int
 
+    @property
+    def pure(self) -> float:
+        """The budget at which delta is 0, infinite if none is known."""
+        return self.randomizer.pure
+
 
 @dataclass(frozen=True)
 class StatedRound:
@@ -69,8 +75,26 @@ class StatedRound:
     delta: float
     count: int
 
+    @property
+    def pure(self) -> float:
+        """As above."""
+        return self.epsilon if not self.delta else math.inf
 
-AnyRound = Round | StatedRound
+
+@dataclass(frozen=True)
+class CountedRound:
+    """One number that is released, moved by the victim's change, ``count`` times over."""
+
+    counter: Counter
+    count: int
+
+    @property
+    def pure(self) -> float:
+        """As above."""
+        return self.counter.pure
+
+
+AnyRound = Round | StatedRound | CountedRound
 Route = Callable[[Sequence[AnyRound]], Curve]
 
 
@@ -146,15 +170,15 @@ def composed_renyi(rounds: Sequence[AnyRound]) -> RenyiCurve:
 
 def _quick_renyi(r: AnyRound, order: float) -> float:
     """Of the losses above a pure round; a conversion asks for hundreds of orders."""
-    if isinstance(r, StatedRound) or math.isinf(r.randomizer.pure):
+    if isinstance(r, StatedRound) or (math.isinf(r.pure) and isinstance(r, Round)):
         return _renyi(r, order)
-    if order * r.randomizer.pure > 700.0:
-        return r.randomizer.pure
+    if order * r.pure > 700.0:
+        return r.pure
     losses = _upper_losses(r)
     if losses.revealing > 0.0:  # the grid ended before the pure budget: these losses are not all
-        return r.randomizer.pure
+        return r.pure
     value, error = losses.second.log_mgf(order)
-    return min(max(value + error, 0.0) / (order - 1.0), r.randomizer.pure)
+    return min(max(value + error, 0.0) / (order - 1.0), r.pure)
 
 
 class StrongComposition(Curve):
@@ -188,7 +212,7 @@ def composed_gdp(rounds: Sequence[AnyRound]) -> GDPCurve:
     """mu^2 adds up, with the asymptotic mu of each round (Chen, Cao, Ge 2024, Theorem 2)."""
     total = 0.0
     for r in rounds:
-        if isinstance(r, StatedRound):
+        if not isinstance(r, Round):
             raise RegimeError("shuffled rounds only", str(r))
         total += r.count * chen_gdp.curve(r.randomizer, r.n).mu ** 2
     return GDPCurve(math.sqrt(total))
@@ -196,20 +220,12 @@ def composed_gdp(rounds: Sequence[AnyRound]) -> GDPCurve:
 
 def _single_round(r: AnyRound) -> AnyRound:
     """The same round once: what the caches know."""
-    return (
-        StatedRound(r.epsilon, r.delta, 1)
-        if isinstance(r, StatedRound)
-        else Round(r.randomizer, r.n, 1)
-    )
+    return replace(r, count=1)
 
 
 def pure_budget(rounds: Sequence[AnyRound]) -> float:
     """The pure budgets, added up."""
-    total = math.fsum(
-        r.count
-        * (r.randomizer.pure if isinstance(r, Round) else r.epsilon if not r.delta else math.inf)
-        for r in rounds
-    )
+    total = math.fsum(r.count * r.pure for r in rounds)
     return up(total, roundings(10))
 
 
@@ -273,7 +289,9 @@ def _guess(losses: list[tuple[Losses, int]]) -> Guess:
     return partial(gaussian_start, _deviation(losses))
 
 
-def _stated(r: Round, delta: float) -> StatedRound:
+def _stated(r: Round | CountedRound, delta: float) -> StatedRound:
+    if isinstance(r, CountedRound):
+        raise ConversionError("Counters compose by their losses, not by one (epsilon, delta).")
     return StatedRound(_guaranteed(r.randomizer, r.n).epsilon(delta), delta, r.count)
 
 
@@ -290,6 +308,11 @@ def _renyi(r: AnyRound, order: float) -> float:
         if r.epsilon == 0.0:
             return 0.0
         return local.curve(LDP(r.epsilon), 1).renyi(order)
+    if isinstance(r, CountedRound):
+        value = _quick_renyi(r, order)
+        if math.isinf(value):
+            raise ConversionError("A Rényi divergence needs counters with a pure budget.")
+        return value
     return _guaranteed(r.randomizer, r.n).renyi(order)
 
 
@@ -303,6 +326,8 @@ def _upper_losses(r: AnyRound) -> Losses:
     """The worst pair's losses, both directions at once."""
     if isinstance(r, StatedRound):
         return stated_losses(r.epsilon, r.delta)
+    if isinstance(r, CountedRound):
+        return r.counter.guaranteed_losses()
     proven = _guaranteed(r.randomizer, r.n)
     useful = proven.useful()
 
@@ -328,6 +353,8 @@ def _lower_losses(r: AnyRound) -> tuple[Losses, Losses]:
     """Losses of the data set whose losses vary most, in both directions."""
     if isinstance(r, StatedRound):
         return _NOTHING, _NOTHING
+    if isinstance(r, CountedRound):
+        return r.counter.leaked_losses()
     curves = _witnesses(r)
     unit = 2.5 * max(float(side[0][0]) for curve in curves for side in curve.sampled([0.0]))
     worst = max(curves, key=lambda curve: _spread(curve, unit)) if len(curves) > 1 else curves[0]
@@ -344,7 +371,7 @@ def _spread(curve: ProfileCurve, unit: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _leaked_renyi(r: AnyRound, order: float) -> float:
-    if isinstance(r, StatedRound):
+    if not isinstance(r, Round):  # at least that
         return 0.0
     return max(curve.renyi(order) for curve in _witnesses(r))
 

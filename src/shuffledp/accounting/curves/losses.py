@@ -46,17 +46,25 @@ class Samples:
 
     @classmethod
     def take(
-        cls, profiles: Profiles, pure: PureEnd, deepest: float = 1e-30, every: int = 1
+        cls,
+        profiles: Profiles,
+        pure: PureEnd,
+        deepest: float = 1e-30,
+        every: int = 1,
+        between: int = 0,
     ) -> Samples:
         """Dense where the profile bends, until it falls below ``deepest`` or vanishes.
 
-        ``every`` second point and the like will do where a profile is dear.
+        ``every`` second point and the like will do where a profile is dear; where it is cheap, some
+        more ``between`` two points join the losses more closely.
         """
         start = profiles([0.0])
         sd = max(_NARROWEST, *(2.5 * float(side[1][0]) for side in start))
         top, end = pure.epsilon, min(pure.epsilon, _FAR)
         epsilons, found = [0.0], [start]
         parts = [part[every - 1 :: every] for part in np.split(sd * _UNITS, _PARTS)]
+        if between:
+            parts = [_filled(part, between) for part in parts]
         inside = [[x for x in part.tolist() if x < down(end, SUMS)] for part in parts]
         waiting = [part for part in inside if part]
         while True:
@@ -138,6 +146,13 @@ class Samples:
         steep = np.zeros_like(high)
         steep[1:] = high[:-1] / np.maximum(np.diff(x), 1e-300)
         return low, np.minimum(high + 4.0 * _OUTWARD * x * steep, 1.0)
+
+
+def _filled(points: Array, between: int) -> Array:
+    """The points, and so many more in each gap, the one before the first included."""
+    gaps = np.diff(points, prepend=2.0 * points[0] - points[1])
+    shares = np.arange(between, -1.0, -1.0) / (between + 1.0)
+    return np.asarray(points[:, None] - gaps[:, None] * shares).ravel()
 
 
 def _mirrored(x: Array, delta: Array) -> Array:

@@ -2,26 +2,32 @@
 
 from shuffledp.accounting.protocols.calibrate import Calibration, calibrate
 from shuffledp.accounting.protocols.check import Verdict, check
+from shuffledp.accounting.protocols.counted import Counted
 from shuffledp.accounting.protocols.description import describe, restore
 from shuffledp.accounting.protocols.gaussian import SigmaCalibration, calibrate_sigma, pair_values
 from shuffledp.accounting.protocols.personalized import BudgetClass, Guarantees, Personalized
 from shuffledp.accounting.protocols.published_budgets import published_budgets, published_hps
 from shuffledp.accounting.protocols.refute import RefutationAttempt, refute
 from shuffledp.accounting.protocols.rounds import CentralMinibatches, Rounds, Stated
+from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
 from shuffledp.accounting.protocols.shuffled import Shuffled
 
 __all__ = [
+    "Aggregated",
     "BudgetClass",
     "Calibration",
     "CentralMinibatches",
+    "Counted",
     "Guarantees",
     "Personalized",
     "RefutationAttempt",
     "Rounds",
+    "SampleThreshold",
     "Shuffled",
     "SigmaCalibration",
     "Stated",
     "Verdict",
+    "WithDummies",
     "calibrate",
     "calibrate_sigma",
     "check",

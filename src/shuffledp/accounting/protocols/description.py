@@ -8,15 +8,27 @@ from typing import Any
 
 import numpy as np
 
+from shuffledp.accounting.protocols.counted import Counted
+from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import LDP, Channel, Randomizer
 from shuffledp.accounting.randomizers.catalogue import DESCRIBED
+from shuffledp.accounting.randomizers.noise import NOISES, Noise, NoiseShare
 from shuffledp.errors import ParameterError
 
+_SHARE = "noise-share"
 _NAMES = {kind: name for name, kind in DESCRIBED.items()}
 
 
-def describe(protocol: Shuffled) -> dict[str, Any]:
+_COUNTED: dict[str, type[Counted]] = {
+    "aggregated": Aggregated,
+    "sample-threshold": SampleThreshold,
+    "dummies": WithDummies,
+}
+"""Protocols of which only numbers are seen, by their names in descriptions."""
+
+
+def describe(protocol: Shuffled | Counted) -> dict[str, Any]:
     """The protocol as JSON-ready data; equal protocols have equal descriptions.
 
     Parameters
@@ -35,6 +47,9 @@ def describe(protocol: Shuffled) -> dict[str, Any]:
     >>> describe(Shuffled(KRR(4, eps0=1.0), n=100))["n"]
     100
     """
+    if isinstance(protocol, Counted):
+        (name,) = (name for name, kind in _COUNTED.items() if type(protocol) is kind)
+        return {"protocol": name, **_fields(protocol)}
     data: dict[str, Any] = {"randomizer": _describe(protocol.randomizer), "n": protocol.n}
     if protocol.colluders:
         data["colluders"] = protocol.colluders
@@ -43,7 +58,7 @@ def describe(protocol: Shuffled) -> dict[str, Any]:
     return data
 
 
-def restore(description: Mapping[str, Any]) -> Shuffled:
+def restore(description: Mapping[str, Any]) -> Shuffled | Counted:
     """The protocol of a description.
 
     Parameters
@@ -53,7 +68,7 @@ def restore(description: Mapping[str, Any]) -> Shuffled:
 
     Returns
     -------
-    Shuffled
+    Shuffled or Counted
         Equal to the one described, bit for bit.
 
     Examples
@@ -65,6 +80,9 @@ def restore(description: Mapping[str, Any]) -> Shuffled:
     """
     try:
         given = dict(description)
+        if "protocol" in given:
+            kind = _COUNTED[given.pop("protocol")]
+            return kind(**{name: _value(value) for name, value in given.items()})
         return Shuffled(_restore(given.pop("randomizer")), **given)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, ParameterError):
@@ -76,16 +94,37 @@ def _describe(randomizer: Randomizer) -> dict[str, Any]:
     kind = type(randomizer)
     if kind not in _NAMES:
         raise ParameterError("randomizer", "one of " + ", ".join(DESCRIBED), kind.__name__)
-    data: dict[str, Any] = {"mechanism": _NAMES[kind]}
-    for field in fields(randomizer):  # type: ignore[arg-type]
-        if field.init:
-            data[field.name] = _plain(getattr(randomizer, field.name))
-    return data
+    return {"mechanism": _NAMES[kind], **_fields(randomizer)}
+
+
+def _fields(described: Any) -> dict[str, Any]:
+    return {
+        field.name: _plain(getattr(described, field.name))
+        for field in fields(described)
+        if field.init
+    }
+
+
+def _value(value: Any) -> Any:
+    """A field of a protocol or of a share of noise."""
+    if not isinstance(value, Mapping):
+        return value
+    given = {name: _value(each) for name, each in value.items() if name != "mechanism"}
+    if "noise" in given and isinstance(given["noise"], str):
+        return NOISES[given.pop("noise")](**given)
+    if value["mechanism"] == _SHARE:
+        return NoiseShare(**given)
+    return _restore(value)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Randomizer):
         return _describe(value)
+    if isinstance(value, NoiseShare):
+        return {"mechanism": _SHARE, **_fields(value)}
+    if isinstance(value, Noise):
+        (name,) = (name for name, kind in NOISES.items() if type(value) is kind)
+        return {"noise": name, **_fields(value)}
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 

@@ -6,8 +6,12 @@ import math
 from typing import Any
 
 from shuffledp.accounting.protocols.base import QUESTIONS
+from shuffledp.accounting.protocols.counted import Counted
+from shuffledp.accounting.protocols.rounds import Rounds
+from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers.catalogue import Parameter, build
+from shuffledp.accounting.randomizers.noise import NoiseShare, noise
 from shuffledp.errors import ParameterError
 
 CROWD = {
@@ -15,6 +19,24 @@ CROWD = {
     "colluders": Parameter(int, "Users who tell the analyst their reports"),
     "minimum_batch": Parameter(int, "Fewest reports ever released together"),
 }
+SHAPE = {
+    "only_sums": Parameter(bool, "Only the sum of all reports is released (secure aggregation)"),
+    "neighbours": Parameter(str, "What may change: 'replace' a user's value, or 'remove' it"),
+    "noise": Parameter(
+        str,
+        "Noise of each user (noise-share), or fake reports per value (dummies), such as"
+        " poisson:rate=42.7",
+    ),
+    "by_users": Parameter(bool, "Each user adds the dummies, not the shuffler (dummies)"),
+    "rate": Parameter(float, "Probability that a user reports (sample-threshold)"),
+    "threshold": Parameter(int, "Smallest count that is shown (sample-threshold)"),
+    "spread": Parameter(
+        int, "The threshold is drawn from itself to this much more (sample-threshold)"
+    ),
+}
+"""Of protocols whose analyst sees numbers, not reports."""
+SHAPES = ("noise-share", "sample-threshold", "dummies")
+"""Mechanisms that are such protocols."""
 QUESTION = {
     "delta": Parameter(float, "Asks epsilon at this delta"),
     "epsilon": Parameter(float, "Asks delta at this epsilon"),
@@ -32,14 +54,75 @@ def protocol(
     return Shuffled(build(**mechanism), n, colluders or 0, minimum_batch)
 
 
-def settings(deployment: Shuffled) -> dict[str, Any]:
+def deployment(
+    mechanism: str, only_sums: bool | None = None, rounds: int | None = None, **given: Any
+) -> Shuffled | Counted | Rounds:
+    """As ``protocol``, or one whose analyst sees numbers only."""
+    shape = {name: given.pop(name, None) for name in SHAPE if name != "only_sums"}
+    if mechanism not in SHAPES and not only_sums:
+        for name, value in shape.items():
+            if value is not None:
+                raise ParameterError(
+                    name, "left out without --only-sums or such a mechanism", value
+                )
+        return protocol(mechanism=mechanism, rounds=rounds, **given)
+    made = _counted(mechanism, shape, given)
+    return made if rounds is None else Rounds([(made, rounds)])
+
+
+def _counted(mechanism: str, shape: dict[str, Any], given: dict[str, Any]) -> Counted:
+    """The protocol, of parameters of which each is used or refused."""
+    left = {name: value for name, value in (shape | given).items() if value is not None}
+
+    def taken(*names: str, needed: bool = False) -> dict[str, Any]:
+        for name in names:
+            if needed and name not in left:
+                raise ParameterError(name, f"given for {mechanism!r}", None)
+        return {name: left.pop(name) for name in names if name in left}
+
+    def crowd() -> dict[str, Any]:
+        return taken("n", needed=True) | taken("neighbours", "colluders", "minimum_batch")
+
+    made: Counted
+    if mechanism == "sample-threshold":
+        sampled = taken("rate", "threshold", needed=True) | taken("spread", "n", "neighbours")
+        made = SampleThreshold(**sampled)
+    elif mechanism == "dummies":
+        drawn = noise(**taken("noise", needed=True))
+        made = WithDummies(drawn, **crowd(), **taken("by_users"))
+    elif mechanism == "noise-share":
+        share = NoiseShare(noise(**taken("noise", needed=True)), **taken("k", "levels"))
+        made = Aggregated(share, **crowd())
+    else:
+        known = crowd()
+        kept = {name: left.pop(name) for name in list(left) if name in given}
+        made = Aggregated(build(mechanism, **kept), **known)
+    for name, value in left.items():
+        raise ParameterError(name, f"left out for {mechanism!r}", value)
+    return made
+
+
+def settings(deployment: Shuffled | Counted | Rounds) -> dict[str, Any]:
     """What was asked about, for JSON output."""
+    if not isinstance(deployment, Shuffled):
+        return {"protocol": str(deployment)} | _counts(deployment)
     eps0 = deployment.eps0
     return {
         "n": deployment.n,
         "crowd": deployment.crowd,
         "mechanism": str(deployment.randomizer),
         "eps0": eps0 if math.isfinite(eps0) else None,
+    }
+
+
+def _counts(deployment: Counted | Rounds) -> dict[str, Any]:
+    if isinstance(deployment, Rounds):
+        return {"rounds": deployment.count}
+    local = deployment.eps0
+    return {
+        "n": deployment.n,
+        "neighbours": deployment.neighbours,
+        "eps0": local if math.isfinite(local) else None,
     }
 
 

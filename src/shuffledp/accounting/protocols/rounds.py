@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from shuffledp import checks
 from shuffledp.accounting.bounds import Bound, composition
-from shuffledp.accounting.bounds.composition import AnyRound, Round, StatedRound
+from shuffledp.accounting.bounds.composition import AnyRound, CountedRound, Round, StatedRound
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.protocols.base import BoundedProtocol, Bounds
+from shuffledp.accounting.protocols.counted import Counted
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import Repeated
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
@@ -71,7 +72,7 @@ class CentralMinibatches:
         return f"central noise {self.noise_multiplier:g} on shuffled minibatches of {self.batch:,}"
 
 
-Entry = Shuffled | Stated | CentralMinibatches
+Entry = Shuffled | Counted | Stated | CentralMinibatches
 _REFUSED = (
     "no central noise on shuffled minibatches: they are not Poisson samples (every record is used"
     " exactly"
@@ -82,6 +83,13 @@ _REFUSED = (
     " or use an accountant for random"
     " allocation (PyPI: PLD_accounting), or randomize on the devices (Shuffled)"
 )
+
+
+def _neighbours(entry: Shuffled | Counted | Stated) -> str | None:
+    """What its guarantee is about; of a stated one whoever states it knows."""
+    if isinstance(entry, Stated):
+        return None
+    return entry.neighbours if isinstance(entry, Counted) else "replace"
 
 
 @dataclass(frozen=True, init=False)
@@ -109,15 +117,15 @@ class Rounds(BoundedProtocol):
     (31, True)
     """
 
-    entries: tuple[tuple[Shuffled | Stated, int], ...]
+    entries: tuple[tuple[Shuffled | Counted | Stated, int], ...]
 
     def __init__(self, entries: Iterable[Entry | tuple[Entry, int]]) -> None:
-        counted: dict[Shuffled | Stated, int] = {}
+        counted: dict[Shuffled | Counted | Stated, int] = {}
         for entry in entries:
             protocol, count = entry if isinstance(entry, tuple) else (entry, 1)
             if isinstance(protocol, CentralMinibatches):
                 raise RegimeError(_REFUSED, str(protocol), composition.composition.theorem.id)
-            if not isinstance(protocol, Shuffled | Stated):
+            if not isinstance(protocol, Shuffled | Counted | Stated):
                 raise ParameterError("entries", "protocols: Shuffled(...) or Stated(...)", protocol)
             count = checks.count("rounds", count)
             if isinstance(protocol, Shuffled) and isinstance(protocol.randomizer, Repeated):
@@ -127,6 +135,11 @@ class Rounds(BoundedProtocol):
             counted[protocol] = counted.get(protocol, 0) + count
         if not counted:
             raise ParameterError("entries", "at least one round", ())
+        kinds = {_neighbours(protocol) for protocol in counted} - {None}
+        if len(kinds) > 1:
+            raise ParameterError(
+                "neighbours", "the same in all rounds: shuffled reports are for 'replace'", "remove"
+            )
         object.__setattr__(self, "entries", tuple(counted.items()))
 
     @property
@@ -147,10 +160,10 @@ class Rounds(BoundedProtocol):
         return super().guaranteed(**question) if once is None else once.guaranteed(**question)
 
     @property
-    def _single(self) -> Shuffled | None:
+    def _single(self) -> Shuffled | Counted | None:
         """The one protocol run once, if that is all."""
         (protocol, count), *others = self.entries
-        return protocol if isinstance(protocol, Shuffled) and count == 1 and not others else None
+        return None if isinstance(protocol, Stated) or count > 1 or others else protocol
 
     def candidates(self) -> tuple[Bounds, Bounds]:
         return [composition.composition], [composition.composition_dataset]
@@ -179,9 +192,12 @@ class Rounds(BoundedProtocol):
         return "; ".join(f"{entry}, {count:,} times" for entry, count in self.entries)
 
     def _rounds(self) -> list[AnyRound]:
-        return [
-            StatedRound(entry.epsilon, entry.delta, count)
-            if isinstance(entry, Stated)
-            else Round(entry.randomizer, entry.crowd, count)
-            for entry, count in self.entries
-        ]
+        rounds: list[AnyRound] = []
+        for entry, count in self.entries:
+            if isinstance(entry, Stated):
+                rounds.append(StatedRound(entry.epsilon, entry.delta, count))
+            elif isinstance(entry, Shuffled):
+                rounds.append(Round(entry.randomizer, entry.crowd, count))
+            else:
+                rounds += [CountedRound(counter, count) for counter in entry.leakiest()]
+        return rounds

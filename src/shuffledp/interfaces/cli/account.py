@@ -7,15 +7,17 @@ from typing import Any
 
 import click
 
+from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.protocols.gaussian import pair_values
-from shuffledp.accounting.protocols.named import protocol, question, settings
+from shuffledp.accounting.protocols.named import deployment as described
+from shuffledp.accounting.protocols.named import question, settings
 from shuffledp.interfaces.cli.budgets import account_budgets, budget_options, taken
 from shuffledp.interfaces.cli.options import (
+    deployment_options,
     json_option,
     plot_option,
     print_json,
-    protocol_options,
     question_options,
 )
 from shuffledp.labels import Direction, Value, outward
@@ -29,7 +31,7 @@ def _shown(answer: Value, quantity: str) -> str:
 
 
 @click.command()
-@protocol_options
+@deployment_options
 @budget_options
 @question_options
 @click.option("--theorem", help="Ask one theorem by id instead of the best proven interval.")
@@ -51,7 +53,7 @@ def account(
     if chosen["budgets"] is not None:
         account_budgets(chosen, asked, as_json, plot, theorem=theorem, **mechanism)
         return
-    deployment = protocol(**mechanism)
+    deployment = described(**mechanism)
     (given, value), quantity = next(iter(asked.items())), QUESTIONS[next(iter(asked))]
     context = {**settings(deployment), given: value}
     start = time.perf_counter()
@@ -70,7 +72,7 @@ def account(
             click.echo(f"note: {answer.note}")
         return
     interval = deployment.ask(**asked)
-    pair = pair_values(deployment, **asked)
+    pair = pair_values(deployment, **asked) if isinstance(deployment, Shuffled) else {}
     seconds = time.perf_counter() - start
     if plot is not None:
         from shuffledp.display.plot import save_account

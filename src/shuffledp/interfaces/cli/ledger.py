@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from shuffledp.accounting.protocols import Shuffled
-from shuffledp.accounting.protocols.named import protocol
+from shuffledp.accounting.protocols.named import deployment
 from shuffledp.errors import ParameterError
-from shuffledp.interfaces.cli.options import added, json_option, print_json, protocol_options
+from shuffledp.interfaces.cli.options import added, deployment_options, json_option, print_json
 from shuffledp.interfaces.cli.paths import BOOK, READ, WRITTEN
 from shuffledp.ledger import Guarantee, Ledger, Sum, planned, renyi
 from shuffledp.ledger.entries import Spendable, restored
@@ -66,7 +65,7 @@ def ledger() -> None:
     help='JSON (planned): [{"spent": {...}, "rounds": 30}, ...], as `ledger show --json` lists'
     ' entries; one of them may have "rounds": null, as many as fit.',
 )
-@protocol_options
+@deployment_options
 @_store_options
 @json_option
 def init(
@@ -105,7 +104,7 @@ def _rule(
     stated_delta: str | None,
     plan: str | None,
     rounds: int | None,
-    what: Shuffled | Guarantee | None,
+    what: Spendable | None,
 ) -> RuleMaker:
     """The rule the options describe; an option of another rule is refused."""
     theirs: dict[str, tuple[object, tuple[str, ...]]] = {
@@ -144,7 +143,7 @@ def _read_plan(plan: str | None, rounds: int | None) -> list[tuple[Spendable, in
 
 @ledger.command()
 @click.argument("cohort")
-@protocol_options
+@deployment_options
 @click.option("--epsilon", help="State a guarantee instead of a protocol: its exact epsilon.")
 @click.option("--delta", help="Delta of the stated guarantee (default 0).")
 @click.option("--label", default="", help="What the release is, for people.")
@@ -183,7 +182,7 @@ def spend(
 
 @ledger.command()
 @click.argument("cohorts", nargs=-1)
-@protocol_options
+@deployment_options
 @click.option("--epsilon", help="How many stated guarantees of this epsilon fit?")
 @click.option("--delta", help="Delta of the stated guarantee (default 0).")
 @_store_options
@@ -310,7 +309,7 @@ def verify(
 
 def _spendable(
     epsilon: str | None, delta: str | None, described: dict[str, Any]
-) -> Shuffled | Guarantee | None:
+) -> Spendable | None:
     """The protocol or the stated guarantee the options describe."""
     chosen = {
         name: value
@@ -320,7 +319,7 @@ def _spendable(
     if epsilon is None:
         if delta is not None:
             raise ParameterError("delta", "given with --epsilon only", delta)
-        return protocol(**described) if chosen else None
+        return deployment(**described) if chosen else None  # type: ignore[return-value]
     if chosen:
         raise ParameterError("epsilon", "left out with a protocol", epsilon)
     return Guarantee(epsilon, delta or "0")

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from shuffledp import checks
-from shuffledp.accounting.protocols.named import CROWD, QUESTION
+from shuffledp.accounting.protocols.named import CROWD, QUESTION, SHAPE, SHAPES
 from shuffledp.accounting.randomizers.catalogue import OFFERED, PARAMETERS, Parameter
 from shuffledp.interfaces.cli.paths import PICTURE, READ
 
@@ -51,6 +51,7 @@ _TYPES: dict[type, dict[str, Any]] = {
     int: {"type": Count()},
     bool: {"is_flag": True, "default": None},
     Path: {"type": READ},
+    str: {"type": str},
 }
 
 
@@ -69,21 +70,26 @@ def _options(table: Mapping[str, Parameter]) -> list[Callable[[F], F]]:
 
 _RUN = {name for row in OFFERED.values() if not row.no_device for name in row.parameters}
 """What a device can be told."""
-device_options = added(
-    click.option(
+
+
+def _mechanism(names: list[str]) -> Callable[[F], F]:
+    return click.option(
         "--mechanism",
-        type=OneOf(list(OFFERED)),
+        type=OneOf(names),
         default="ldp",
         show_default=True,
         help="What each user runs.",
-    ),
-    *_options({name: each for name, each in PARAMETERS.items() if name in _RUN}),
-)
-mechanism_options = added(
-    device_options,
-    *_options({name: each for name, each in PARAMETERS.items() if name not in _RUN}),
-)
+    )
+
+
+_device: list[Any] = _options({name: x for name, x in PARAMETERS.items() if name in _RUN})
+_others: list[Any] = _options({name: x for name, x in PARAMETERS.items() if name not in _RUN})
+device_options = added(_mechanism(list(OFFERED)), *_device)
+mechanism_options = added(device_options, *_others)
 protocol_options = added(mechanism_options, *_options(CROWD))
+deployment_options = added(
+    _mechanism([*OFFERED, *SHAPES]), *_device, *_others, *_options(CROWD), *_options(SHAPE)
+)
 question_options = added(*_options(QUESTION))
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 plot_option = click.option(

@@ -4,6 +4,7 @@ and how tight our own bounds are."""
 from shuffledp.research.reproduce import (
     chen2024,
     hps2024,
+    ietf_ppm,
     liew2023,
     swap_gap,
     training,
@@ -13,6 +14,10 @@ from shuffledp.research.reproduce import (
 from shuffledp.research.reproduce.result import Item, Result
 
 ITEMS: dict[str, Item] = {
+    "ietf-ppm-rappor": Item(
+        "draft-wang-ppm-differential-privacy: epsilon of summed symmetric RAPPOR",
+        ietf_ppm.rappor_sums,
+    ),
     "hps-2024-table-2": Item("Liu et al. 2024 (HPS), Table 2: delta, Uniform2", hps2024.table_2),
     "hps-2024-figure-3a": Item("Liu et al. 2024 (HPS), Figure 3(a): p0, p1", hps2024.figure_3a),
     "hps-2024-figure-3b": Item("Liu et al. 2024 (HPS), Figure 3(b): p over eps", hps2024.figure_3b),

@@ -1,0 +1,88 @@
+"""What counters guarantee and leak: one of them by its own profile, several by their losses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+
+import numpy as np
+
+from shuffledp.accounting.bounds.blanket import WorstDataset
+from shuffledp.accounting.bounds.composition import CountedRound, composed_lower, composed_upper
+from shuffledp.accounting.bounds.counters import Counter
+from shuffledp.accounting.bounds.scopes import known_law
+from shuffledp.accounting.bounds.theorem import Bound
+from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
+from shuffledp.accounting.curves.gdp import gaussian_start
+from shuffledp.labels import Direction, Status, Theorem, register
+from shuffledp.numerics.enclosure import Enclosure
+
+Scenes = Sequence[Sequence[Counter]]
+"""Data sets, each as the counters that the victim's change moves; the guarantee is the same for
+all."""
+
+GUARANTEED = register(
+    Theorem(
+        id="counters",
+        citation="our own; monotone likelihood ratios and revealed users",
+        statement="the supremum over all data sets of each moved counter's profile;"
+        " counters are independent, so their losses add up",
+        validity="released counts or sums with integer noise, one or two of them moved"
+        " by a user; see the proof for each shape",
+        status=Status.PROVEN,
+        direction=Direction.UPPER,
+        proof="proofs/counters.md",
+    )
+)
+LEAKED = register(
+    Theorem(
+        id="counters-dataset",
+        citation="exact computation",
+        statement="the law of the moved counters for one data set, with the victim's value and"
+        " without",
+        validity="the same protocols",
+        status=Status.FIXED_PAIR,
+        direction=Direction.LOWER,
+        proof="proofs/counters.md",
+    )
+)
+
+
+def _one(counter: Counter, direction: Direction) -> ProfileCurve:
+    """A single counter, both directions."""
+
+    @lru_cache(maxsize=1024)
+    def ends(epsilon: float) -> tuple[Enclosure, Enclosure]:
+        found = counter.worst(np.array([epsilon]))
+        (a, b), (c, d) = ((float(low[0]), float(high[0])) for low, high in found)
+        return Enclosure(min(a, b), b), Enclosure(min(c, d), d)
+
+    deviation = 2.5 * max(each.upper for each in ends(0.0))
+    return ProfileCurve(
+        lambda epsilon, _width: ends(epsilon)[0],
+        end=PureEnd(counter.pure),
+        direction=direction,
+        reverse=lambda epsilon, _width: ends(epsilon)[1],
+        guess=partial(gaussian_start, deviation),
+    )
+
+
+def guaranteed_curve(scenes: Scenes, _n: int) -> Curve:
+    """What holds for every data set."""
+    counters = scenes[0]
+    if len(counters) == 1:
+        return _one(counters[0], Direction.UPPER)
+    return composed_upper([CountedRound(counter, 1) for counter in counters])
+
+
+def leaked_curve(scenes: Scenes, _n: int) -> Curve:
+    """What the worst of the data sets leaks."""
+    if len(scenes[0]) == 1:
+        return _one(scenes[0][0], Direction.LOWER)
+    return WorstDataset(
+        [composed_lower([CountedRound(counter, 1) for counter in scene]) for scene in scenes]
+    )
+
+
+COUNTERS = Bound(GUARANTEED, guaranteed_curve, known_law, None)
+COUNTERS_DATASET = Bound(LEAKED, leaked_curve, known_law, None)

@@ -1,0 +1,279 @@
+"""Protocols whose analyst sees numbers, not reports: sums only, thresholded counts, counts with
+dummies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from shuffledp import checks
+from shuffledp.accounting.bounds.counted import Scenes
+from shuffledp.accounting.bounds.counters import (
+    BitCounter,
+    Bits,
+    Counter,
+    NoisyCounter,
+    ThresholdCounter,
+)
+from shuffledp.accounting.protocols.counted import Counted
+from shuffledp.accounting.protocols.rounds import Rounds
+from shuffledp.accounting.randomizers import (
+    KRR,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Randomizer,
+    UnaryEncoding,
+)
+from shuffledp.accounting.randomizers.noise import (
+    DiscreteGaussianNoise,
+    Noise,
+    NoiseShare,
+    PolyaNoise,
+)
+from shuffledp.errors import ParameterError
+
+NEIGHBOURS = ("replace", "remove")
+"""One user's value is another one, or none; whatever is sent without a value is still sent."""
+C = TypeVar("C", bound=Counter)
+
+
+class _Shape(Counted):
+    """Rounds of it are a power."""
+
+    def __pow__(self, rounds: int) -> Rounds:
+        """The same users, this many rounds."""
+        return Rounds([(self, rounds)])
+
+    def _moved(self, counter: C) -> list[list[C]]:
+        """A counter up, and another down if values are replaced."""
+        if self.neighbours == "remove":
+            return [[counter]]
+        return [[counter, replace(counter, falls=True)]]  # type: ignore[type-var]
+
+
+def _checked_crowd(protocol: Any) -> None:
+    """n, colluders and the smallest batch, as everywhere."""
+    n = checks.count("n", protocol.n)
+    object.__setattr__(protocol, "n", n)
+    colluders = checks.count("colluders", protocol.colluders, least=0)
+    object.__setattr__(protocol, "colluders", colluders)
+    if protocol.minimum_batch is not None:
+        batch = checks.count("minimum_batch", protocol.minimum_batch)
+        if batch > n:
+            raise ParameterError("minimum_batch", f"at most n = {n}", batch)
+        object.__setattr__(protocol, "minimum_batch", batch)
+    if protocol.crowd < 1:
+        raise ParameterError("colluders", "fewer than the users in a batch", colluders)
+
+
+def _words(protocol: Any) -> list[str]:
+    parts = []
+    if protocol.minimum_batch is not None:
+        parts.append(f"at least {protocol.minimum_batch:,} users")
+    if protocol.colluders:
+        parts.append(f"{protocol.colluders:,} colluding")
+    return parts
+
+
+@dataclass(frozen=True)
+class Aggregated(_Shape):
+    """Only the sum of the reports of ``n`` users is released, as by secure aggregation.
+
+    ``randomizer``: binary randomized response, a unary encoding (RAPPOR, OUE), discrete Laplace or
+    Gaussian noise on a number, or a :class:`NoiseShare`. ``neighbours`` differ in one user's
+    value, or
+    (``"remove"``) one of them holds no value: all bits and all noise are still sent, a number is 0.
+    ``colluders`` tell the analyst what they sent; at least ``minimum_batch`` users take part.
+    """
+
+    randomizer: Randomizer | NoiseShare
+    n: int
+    neighbours: str = "replace"
+    colluders: int = 0
+    minimum_batch: int | None = None
+
+    def __post_init__(self) -> None:
+        known = (UnaryEncoding, DiscreteLaplace, DiscreteGaussian, NoiseShare)
+        binary = isinstance(self.randomizer, KRR) and self.randomizer.k == 2
+        if not (binary or isinstance(self.randomizer, known)):
+            raise ParameterError(
+                "randomizer",
+                "one whose reports are added up: BinaryRR, rappor, optimised_unary,"
+                " DiscreteLaplace,"
+                " DiscreteGaussian or a NoiseShare",
+                str(self.randomizer),
+            )
+        checks.one_of("neighbours", self.neighbours, NEIGHBOURS)
+        if binary and self.neighbours == "remove":
+            raise ParameterError(
+                "neighbours",
+                "'replace' for binary randomized response: it has no value 'none'",
+                "remove",
+            )
+        _checked_crowd(self)
+
+    @property
+    def crowd(self) -> int:
+        """How many users, the victim included, are sure to hide each other."""
+        return (self.minimum_batch or self.n) - self.colluders
+
+    @property
+    def eps0(self) -> float:
+        return self.randomizer.eps0 if isinstance(self.randomizer, Randomizer) else math.inf
+
+    def scenes(self) -> Scenes:
+        what = self.randomizer
+        if isinstance(what, KRR):
+            decay = math.exp(-what.eps0)
+            likely, rare = 1.0 / (1.0 + decay), decay / (1.0 + decay)
+            return [[BitCounter(Bits(likely, rare, rare, likely), self.crowd - 1, 0)]]
+        if isinstance(what, UnaryEncoding):
+            return self._unary(what)
+        noise, most = _noise(what)
+        counter = NoisyCounter(noise.total(self.crowd), most)
+        if isinstance(what, NoiseShare) and what.k is not None:
+            return self._moved(counter)
+        return [[counter]]
+
+    def _unary(self, what: UnaryEncoding) -> Scenes:
+        """All others hold the victim's other value, the victim's own, or (there are three)
+        another."""
+        assert what.lose is not None
+        bits, others = Bits(what.keep, what.lose, what.flip, 1.0 - what.flip), self.crowd - 1
+        if self.neighbours == "remove":
+            return [[BitCounter(bits, others, 0)]]
+        pairs = [(0, others), (others, 0)] + ([(0, 0)] if what.k >= 3 else [])
+        return [
+            [BitCounter(bits, others, own), BitCounter(bits, others, other, falls=True)]
+            for own, other in pairs
+        ]
+
+    def __str__(self) -> str:
+        parts = [
+            f"{self.n:,} user" + "s" * (self.n > 1),
+            str(self.randomizer),
+            "only sums released",
+        ]
+        return ", ".join([*parts, *_words(self), f"values {_HOW[self.neighbours]}"])
+
+
+_HOW = {"replace": "replaced", "remove": "removed"}
+
+
+def _noise(what: Randomizer | NoiseShare) -> tuple[Noise, int]:
+    """The noise of one user, and the largest move of the sum."""
+    if isinstance(what, DiscreteLaplace):
+        return PolyaNoise(1.0, what.levels / what.eps0), what.levels
+    if isinstance(what, DiscreteGaussian):
+        return DiscreteGaussianNoise(what.variance), what.levels
+    assert isinstance(what, NoiseShare)
+    return what.noise, what.levels
+
+
+@dataclass(frozen=True)
+class SampleThreshold(_Shape):
+    """Each user reports the true value with probability ``rate``; counts below ``threshold`` are
+    dropped.
+
+    The analyst sees the counts that are left and nothing else: tags by which a server groups hidden
+    reports, their number and their order are not modelled. With ``spread`` each value's
+    threshold is drawn
+    from threshold, ..., threshold + spread. The guarantee is for any number of users, or for ``n``;
+    colluders and dropouts do not change it, for it holds whatever number of others hold a value.
+    """
+
+    rate: float
+    threshold: int
+    spread: int = 0
+    n: int | None = None
+    neighbours: str = "remove"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", checks.probability("rate", self.rate))
+        object.__setattr__(self, "threshold", checks.count("threshold", self.threshold))
+        object.__setattr__(self, "spread", checks.count("spread", self.spread, least=0))
+        if self.n is not None:
+            object.__setattr__(self, "n", checks.count("n", self.n))
+        checks.one_of("neighbours", self.neighbours, NEIGHBOURS)
+
+    def _counter(self) -> ThresholdCounter:
+        most = None if self.n is None else self.n - 1
+        return ThresholdCounter(self.rate, self.threshold, self.spread, most)
+
+    def scenes(self) -> Scenes:
+        if self.neighbours == "remove":
+            return [[self._counter()]]
+        (up, down), fewest = self._leakiest(), self.threshold - 1
+        pairs = [(up, down), *((own, other) for own in (up, fewest) for other in (0, fewest))]
+        rising, falling = self._moved(self._counter())[0]
+        return [
+            [replace(rising, holders=own), replace(falling, holders=other)]
+            for own, other in pairs
+            if self.n is None or own + other < self.n
+        ]
+
+    def _leakiest(self) -> tuple[int, int]:
+        """Numbers of other holders of the victim's two values; together there are n - 1 others."""
+        rising = self._counter().leakiest().holders
+        most = None if self.n is None else self.n - 1 - rising
+        return rising, replace(self._counter(), falls=True, most=most).leakiest().holders
+
+    def leakiest(self) -> Sequence[Counter]:
+        if self.neighbours == "remove":
+            return [self._counter().leakiest()]
+        return self.scenes()[0]
+
+    def __str__(self) -> str:
+        users = "any number of users" if self.n is None else f"{self.n:,} users"
+        above = f" to {self.threshold + self.spread}" if self.spread else ""
+        return (
+            f"{users}, each reporting with probability {self.rate:g}, counts below"
+            f" {self.threshold}{above}"
+            f" dropped, values {_HOW[self.neighbours]}"
+        )
+
+
+@dataclass(frozen=True)
+class WithDummies(_Shape):
+    """True values of ``n`` users, shuffled among fake ones: per value a number drawn from
+    ``dummies``.
+
+    The shuffler adds them, or (``by_users``) each user adds such a number of every value;
+    ``colluders`` tell
+    which are theirs, at least ``minimum_batch`` users take part. There is no local guarantee:
+    who sees
+    reports before the shuffle sees the truth.
+    """
+
+    dummies: Noise
+    n: int
+    neighbours: str = "replace"
+    by_users: bool = False
+    colluders: int = 0
+    minimum_batch: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.dummies, Noise) or not self.dummies.one_sided:
+            raise ParameterError(
+                "dummies", "PoissonNoise, BinomialNoise or NegativeBinomialNoise", self.dummies
+            )
+        checks.one_of("neighbours", self.neighbours, NEIGHBOURS)
+        _checked_crowd(self)
+
+    @property
+    def crowd(self) -> int:
+        """How many users, the victim included, are sure to hide each other."""
+        return (self.minimum_batch or self.n) - self.colluders
+
+    def scenes(self) -> Scenes:
+        noise = self.dummies.total(self.crowd) if self.by_users else self.dummies
+        return self._moved(NoisyCounter(noise))
+
+    def __str__(self) -> str:
+        who = "each user" if self.by_users else "the shuffler"
+        parts = [f"{self.n:,} true values", f"{self.dummies} of dummies per value from {who}"]
+        return ", ".join(
+            [*parts, *_words(self), f"values {_HOW[self.neighbours]}", "no local guarantee"]
+        )
