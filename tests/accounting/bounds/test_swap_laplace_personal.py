@@ -68,6 +68,26 @@ def test_bounds_hold_for_all_values(victim: float, rate: float, n: int, seed: in
             assert exact * (1.0 - 1e-3) <= away <= 4.0 * exact
 
 
+@pytest.mark.parametrize(("victim", "rate"), [(1.0, 1.0), (2.0, 0.7)])
+@pytest.mark.parametrize("ends", [(0.2, 0.6), (0.0, 0.1), (0.96, 1.0)])
+def test_ratios_lie_in_their_ranges(victim: float, rate: float, ends) -> None:
+    rng = np.random.default_rng(9)
+    place, half, edges = own._edges(victim, rate, *ends)
+    cells = own._cells(victim, rate, *ends)
+    for _ in range(300):
+        row = int(rng.integers(len(place)))
+        z = rng.choice([rng.uniform(-4.0, 5.0), rng.uniform(*ends)])
+        d = rng.choice([*ends, rng.uniform(*ends), min(max(z, ends[0]), ends[1])])
+        x = float(place[row, 0] + half[row, 0] * rng.uniform(-1.0, 1.0))
+        at = int(np.searchsorted(edges[row], z))
+        base = math.exp(-rate * half[row, 0]) * _density(rate, place[row, 0], z)
+        assert _density(rate, x, z) >= base * (1.0 - 1e-12)
+        pairs = ((0.0, cells.first), (d, cells.second), (0.5 * ends[1], cells.swap))
+        for centre, (low, high) in pairs:
+            ratio = _density(victim, centre, z) / base
+            assert low[row, at] * (1.0 - 1e-12) <= ratio <= high[row, at] * (1.0 + 1e-12)
+
+
 def _chernoff(p, x, m: int, chance: float) -> float:
     tilts = np.geomspace(1e-4, 1.0, 30)
     logs = [m * math.log1p(float(p @ (np.expm1(t * x) - t * x))) for t in tilts]

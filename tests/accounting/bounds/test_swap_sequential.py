@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,6 +45,47 @@ def test_above_every_way_to_depend_on_what_came_before(
     worst = excess_in_order(laws, m, lam, (chance, own), place)
     claimed = math.exp(swap_sequential._log_excess(steps, m, lam, own, chance, 2e-3))
     assert worst <= claimed * TINY <= 2.0 * worst
+
+
+@pytest.mark.parametrize(
+    ("lam", "ratio", "most"), [(0.02, 1.05, 12.0), (1.0, 3.0, 4.0), (2.0, 3.0, 4.0)]
+)
+def test_the_sum_of_dominating_steps(monkeypatch, lam: float, ratio: float, most: float) -> None:
+    """Three steps and the smoothing, by enumeration: each factor of the answer is in it."""
+    monkeypatch.setattr(swap_sequential, "_RATES", (ratio,))
+    made = []
+    found = swap_sequential._Smoothed.dominating
+
+    def kept(self):
+        made.append((self, found(self)))
+        return made[-1][1]
+
+    monkeypatch.setattr(swap_sequential._Smoothed, "dominating", kept)
+    steps, own, chance = _step(1.0, 12, 0.5)
+    claimed = math.exp(swap_sequential._log_excess(steps, 3, lam, own, chance, 2e-3))
+    smoothed, law = made[-1]
+    weight = (law.mix[:, None] * steps.mass * np.exp(-lam * steps.swap)).ravel()
+    sums, masses = own, chance
+    for _ in range(3):
+        sums = np.add.outer(sums, steps.value.ravel() + law.shift).ravel()
+        masses = np.multiply.outer(masses, (1.0 + law.factor) * weight).ravel()
+    exact = float(masses @ _smoothed(sums, smoothed.omega))
+    assert exact <= claimed <= most * exact
+
+
+@pytest.mark.parametrize("eps0", [0.5, 1.0, 3.0])
+def test_each_part_of_the_dominating_law_is_needed(monkeypatch, eps0: float) -> None:
+    steps, _, _ = _step(eps0, 1000, 3.0)
+    smoothed = swap_sequential._Smoothed(steps, 1e-3, 0.2 / float(np.abs(steps.value).max()))
+    made = smoothed.dominating()
+    assert made is not None
+    assert smoothed._above_on_the_right(made)
+    assert not smoothed._above_on_the_right(replace(made, factor=0.0))
+    assert not smoothed._above_on_the_right(replace(made, shift=0.0))
+    monkeypatch.setattr(swap_sequential._Smoothed, "_above_on_the_right", lambda *_: False)
+    assert smoothed.dominating() is None
+    step = 2.0 * smoothed.reach / swap_sequential._CELLS
+    assert smoothed.slack >= 0.5 * smoothed.omega * step**2 / 8.0
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -79,26 +79,26 @@ def _mass(rate: float, away: Array) -> Array:
     return np.concatenate([ends[:, :1], inner, ends[:, 1:]], axis=1)
 
 
-@lru_cache(maxsize=256)
-def _cells(victim: float, rate: float, near: float, far: float) -> _Cells:
-    """The victim's rate and theirs, not larger; the victim's values are near to far apart."""
+def _edges(victim: float, rate: float, near: float, far: float) -> tuple[Array, Array, Array]:
+    """Centres and half widths of cells of others' values, and for each the edges of reports'."""
     place, half = _centres(near, rate)
-    place = place[:, None]
-    one, middle = np.ones_like(place), 0.5 * far
-    kinks = np.sort(
-        np.concatenate(
-            [0.0 * one, near * one, 0.5 * (near + far) * one, far * one, middle * one, place],
-            axis=1,
-        )
-    )
+    one = np.ones_like(place)
+    fixed = [x * one for x in (0.0, near, 0.5 * (near + far), far, 0.5 * far)]
+    kinks = np.sort(np.stack([*fixed, place], axis=1))
     share = np.arange(_PARTS) / _PARTS
     inner = kinks[:, :-1, None] + np.diff(kinks, axis=1)[:, :, None] * share
     out = -np.log(_TAIL) / max(victim - rate, 0.05 * rate)
     parts = [kinks[:, :1] - out[:0:-1], inner.reshape(len(place), -1), kinks[:, -1:] + out]
-    edges = np.concatenate(parts, axis=1)
+    return place[:, None], half[:, None], np.concatenate(parts, axis=1)
+
+
+@lru_cache(maxsize=256)
+def _cells(victim: float, rate: float, near: float, far: float) -> _Cells:
+    """The victim's rate and theirs, not larger; the victim's values are near to far apart."""
+    place, half, edges = _edges(victim, rate, near, far)
     theirs = np.abs(edges - place)
-    mass = np.exp(-rate * half)[:, None] * _mass(rate, theirs)
-    scale = victim / rate * np.exp(rate * half)[:, None]
+    mass = np.exp(-rate * half) * _mass(rate, theirs)
+    scale = victim / rate * np.exp(rate * half)
 
     def ratios(away: Array, largest: bool) -> Array:
         """The least or largest ratio of a law of the victim's rate to theirs, from the edges."""
@@ -112,7 +112,7 @@ def _cells(victim: float, rate: float, near: float, far: float) -> _Cells:
         found: Array = scale * np.exp(np.concatenate([first, between, last], axis=1))
         return up(found, _FORMULA) if largest else down(found, _FORMULA)
 
-    own, central = np.abs(edges), np.abs(edges - middle)
+    own, central = np.abs(edges), np.abs(edges - 0.5 * far)
     ones, twos = np.abs(edges - near), np.abs(edges - far)
     closest = np.maximum(np.maximum(near - edges, edges - far), 0.0)
     first, swap = ((ratios(x, False), ratios(x, True)) for x in (own, central))
