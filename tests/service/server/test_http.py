@@ -207,6 +207,29 @@ def test_when_too_much_waits_it_is_refused_at_once(tmp_path: Path) -> None:
         assert released.reports == 11
 
 
+def test_reports_that_are_being_opened_wait_too(
+    running: Running, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening is most of the work: if only the queue to the disk counted, nobody would be refused."""
+    seen, unwrap = [], running.app.shuffler.unwrap
+
+    def counting(*about: Any) -> Any:
+        seen.append(running.app.intake.waiting)
+        return unwrap(*about)
+
+    monkeypatch.setattr(running.app.shuffler, "unwrap", counting)
+    assert _post(running, task, b"".join(records(task, 3))).status == 201
+    assert seen == [3, 3, 3]
+    _until(lambda: not running.app.intake.waiting)
+    running.app.intake.waiting = 20_000
+    assert _post(running, task, records(task, 1)[0]).status == 429
+    running.app.intake.waiting = 0
+    assert len(seen) == 3  # it was refused unopened
+    record = records(task, 1)[0]
+    assert _post(running, task, record[:-1] + bytes([record[-1] ^ 1])).status == 400
+    _until(lambda: not running.app.intake.waiting)
+
+
 def test_bodies_that_come_at_once_fit_into_memory(
     running: Running, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:

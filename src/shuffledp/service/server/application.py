@@ -203,23 +203,21 @@ class Application:
 
     async def _stored(self, task: Task, body: bytes) -> list[tuple[int, Problem]]:
         records = task.format.records(body)
-        number = len(body) // task.format.record
-        if not self.intake.has_room(number):
-            raise Refused(Problem.BUSY)
-        reports, refused = [], []
-        for place, record in enumerate(records):
-            if place and place % _AT_ONCE == 0:
-                await asyncio.sleep(0)
-            try:
-                reports.append(self.shuffler.unwrap(task, record))
-            except Refused as error:
-                refused.append((place, error.problem))
-                self.metrics.add("shuffledp_reports_refused", reason=error.problem.code)
-        if reports:
-            problem = await self.intake.put(Upload(task.id, reports))
-            if problem is not None:
-                raise Refused(problem)
-            self.metrics.add("shuffledp_reports_stored", len(reports))
+        with self.intake.room(len(body) // task.format.record):
+            reports, refused = [], []
+            for place, record in enumerate(records):
+                if place and place % _AT_ONCE == 0:
+                    await asyncio.sleep(0)
+                try:
+                    reports.append(self.shuffler.unwrap(task, record))
+                except Refused as error:
+                    refused.append((place, error.problem))
+                    self.metrics.add("shuffledp_reports_refused", reason=error.problem.code)
+            if reports:
+                problem = await self.intake.put(Upload(task.id, reports))
+                if problem is not None:
+                    raise Refused(problem)
+                self.metrics.add("shuffledp_reports_stored", len(reports))
         return refused
 
     async def _found(self, name: str) -> Task:

@@ -10,10 +10,11 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from shuffledp.service.store import Store, Upload
-from shuffledp.service.wire import Problem
+from shuffledp.service.wire import Problem, Refused
 
 GROUP = 500
 """Reports stored in one transaction, about."""
@@ -49,14 +50,23 @@ class Intake:
     def alive(self) -> bool:
         return self._thread.is_alive()
 
-    def has_room(self, reports: int) -> bool:
-        """Whether this many more may wait; a single upload always may if none is waiting."""
-        return not self.waiting or self.waiting + reports <= self._most
+    @contextmanager
+    def room(self, reports: int) -> Iterator[None]:
+        """A place for so many while they are opened and stored; if there is none, they are refused.
+
+        A single upload has one, whatever its size, if nobody else does.
+        """
+        if self.waiting and self.waiting + reports > self._most:
+            raise Refused(Problem.BUSY)
+        self.waiting += reports
+        try:
+            yield
+        finally:
+            self.waiting -= reports
 
     def put(self, upload: Upload) -> asyncio.Future[Problem | None]:
         """What became of an upload, once it is on the disk."""
         future: asyncio.Future[Problem | None] = self._loop.create_future()
-        self.waiting += len(upload.reports)
         self._queue.put((upload, future))
         return future
 
@@ -91,7 +101,6 @@ class Intake:
         self._loop.call_soon_threadsafe(self._answer, group, outcomes)
 
     def _answer(self, group: Sequence[_Waiting], outcomes: Sequence[Problem | None]) -> None:
-        for (upload, future), outcome in zip(group, outcomes, strict=True):
-            self.waiting -= len(upload.reports)
+        for (_, future), outcome in zip(group, outcomes, strict=True):
             if not future.done():  # its client may have left
                 future.set_result(outcome)
