@@ -36,11 +36,11 @@ class Plan:
     """Seconds between releases of a task."""
     core: float = 3500.0
     """Single reports that one process stores."""
-    row: float = 12_000.0
+    row: float = 9000.0
     """Reports of one task that the database stores: its row is locked by one process at a time."""
     database: float = 40_000.0
     """Reports of all tasks that the database stores."""
-    release: float = 250_000.0
+    release: float = 200_000.0
     """Reports that are read, permuted, written and deleted."""
     waiting: int = 20_000
     """Reports in the queue of a process, before it refuses."""
