@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from shuffledp.collection.planning import Choice, Plan
+from shuffledp.collection.planning import Attack, Choice, Plan, Shape
 from shuffledp.display.plot import dress, new_figure, save_figure
 from shuffledp.display.text import print_rows
 from shuffledp.labels import in_full
@@ -19,15 +20,18 @@ def _title(plan: Plan) -> str:
     )
 
 
-def print_plan(plan: Plan) -> None:
-    """One row per choice."""
-    best = plan.best.error
+def print_plan(plan: Plan, shapes: Sequence[Shape] = ()) -> None:
+    """One row per choice; other shapes, if asked for, among them."""
+    ranked: list[Choice | Shape] = [*plan.choices, *shapes]
+    ranked.sort(key=lambda choice: choice.error)
+    best = ranked[0].error
 
-    def row(choice: Choice) -> list[object]:
+    def row(choice: Choice | Shape) -> list[object]:
         known = choice.achieved
         return [
             choice.name,
             choice.trust,
+            *([choice.messages if isinstance(choice, Shape) else 1.0] if shapes else []),
             choice.eps0,
             choice.error,
             f"{choice.error / best:.3g} x",
@@ -35,12 +39,33 @@ def print_plan(plan: Plan) -> None:
             None if known is None else f"{known.status.value} by {known.theorem}",
         ]
 
-    columns = ["randomizer", "trusts", "eps0", "error", "of the best", "delta", "label"]
+    sent = ["messages"] if shapes else []
+    columns = ["randomizer", "trusts", *sent, "eps0", "error", "of the best", "delta", "label"]
+    notes = [f"error: expected (root mean square) of {plan.task.error}; each round"]
+    if shapes:
+        notes.append("messages: per user; no eps0: no local guarantee, the trusted see more")
     print_rows(
         _title(plan),
         columns,
-        [row(choice) for choice in (*plan.choices, *plan.baselines)],
-        [f"error: expected (root mean square) of {plan.task.error}; each round"],
+        [row(choice) for choice in (*ranked, *plan.baselines)],
+        notes,
+    )
+
+
+def print_attacks(name: str, attacks: Sequence[Attack]) -> None:
+    """What colluding and lying users could do to the best choice."""
+    print_rows(
+        f"{name}: if some of the users collude with the analyst, or lie",
+        ["of the users", "epsilon of the others", "lies move an estimate by at most"],
+        [
+            [
+                f"{100.0 * attack.share:g} %",
+                "nothing is proven" if attack.epsilon is None else attack.epsilon,
+                "no bound known" if attack.bias is None else attack.bias,
+            ]
+            for attack in attacks
+        ],
+        [],
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from shuffledp.interfaces.cli.options import Count, json_option, plot_option, print_json
@@ -22,6 +24,11 @@ from shuffledp.interfaces.cli.options import Count, json_option, plot_option, pr
 @click.option("--epsilon", type=float, required=True, help="Target epsilon, all rounds together.")
 @click.option("--delta", type=float, required=True, help="Target delta, all rounds together.")
 @click.option("--rounds", type=Count(), default=1, show_default=True, help="Rounds of reports.")
+@click.option(
+    "--several-messages",
+    is_flag=True,
+    help="Other shapes too: dummies, secure sums of encodings or of shares of noise (histogram).",
+)
 @json_option
 @plot_option
 def plan(
@@ -33,21 +40,34 @@ def plan(
     epsilon: float,
     delta: float,
     rounds: int,
+    several_messages: bool,
     as_json: bool,
     plot: str | None,
 ) -> None:
     """Rank the randomizers by expected error at the same central guarantee."""
-    from shuffledp.collection.planning import Target, task
+    from shuffledp.collection.planning import Choice, Shape, Target, attacks, shapes, task
     from shuffledp.collection.planning import plan as make
-    from shuffledp.display.plan import print_plan, save_plan
+    from shuffledp.display.plan import print_attacks, print_plan, save_plan
     from shuffledp.display.text import progress
 
     asked = task(name, k=k, dimensions=dimensions, norm=norm)
     target = Target(epsilon, delta, n, rounds)
     made = make(asked, target, lambda names: progress(names, "calibrating"))
+    others = (
+        shapes(asked, target, lambda names: progress(names, "other shapes"))
+        if several_messages
+        else ()
+    )
+    candidates: list[Choice | Shape] = [made.best, *others]
+    best = min(candidates, key=lambda choice: choice.error)
+    threats = attacks(best, target)
     if plot is not None:
         save_plan(made, plot)
     if as_json:
-        print_json(made.to_dict())
+        found = {**made.to_dict(), "attacks": [asdict(threat) for threat in threats]}
+        if several_messages:
+            found["shapes"] = [shape.to_dict() for shape in others]
+        print_json(found)
         return
-    print_plan(made)
+    print_plan(made, others)
+    print_attacks(best.name, threats)
