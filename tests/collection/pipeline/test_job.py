@@ -1,12 +1,14 @@
 """A job that makes no sense is refused by the name of what is wrong."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shuffledp import ParameterError
 from shuffledp.collection.pipeline.job import Job
+from shuffledp.collection.pipeline.steps import survey
 from shuffledp.collection.planning import Vector
 
 HISTOGRAM = Job("histogram", ("x",), 100, 1.0, 1e-6, categories=("a", "b"))
@@ -70,3 +72,10 @@ def test_a_norm_is_in_units_of_the_range() -> None:
     assert isinstance(job.question, Vector)
     assert job.question.norm == 2.0 / 4.0
     assert job.question.diameter == 1.0
+
+
+def test_values_are_listed_once_where_asked(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("x,y\nb,1\na,2\nb,3\n")
+    assert survey(table, ["x"], values=True) == (3, ("a", "b"))
+    assert survey(table, ["x"], values=False) == (3, ())
