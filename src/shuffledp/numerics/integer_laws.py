@@ -112,7 +112,7 @@ def from_ratios(
     room = None if least is None else mode - least
 
     def downwards(j: Array) -> Array:
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             return 1.0 / ratio(mode - 1.0 - j)
 
     below, lost_below = _falling(downwards, room, limit)
