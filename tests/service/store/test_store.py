@@ -310,3 +310,9 @@ def test_stores_that_cannot_be_used(tmp_path: Path) -> None:
     assert "secret" not in str(error.value)
     with pytest.raises(ParameterError, match="'store'"):
         open_store("postgresql://user:%zz@host/")
+
+
+def test_who_has_released_makes_room_at_once(store: Store) -> None:
+    for _ in range(40):
+        with store.releasing():
+            pass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from shuffledp.errors import BusyError, MissingExtraError, ParameterError, ServiceError
@@ -165,7 +165,11 @@ class PostgresStore(Store):
                 sql = "SELECT pg_try_advisory_lock(%s)"
                 if not connection.execute(sql, (_RELEASING,)).fetchone()[0]:
                     raise BusyError("Another process is releasing from this store.")
-                yield
+                try:
+                    yield
+                finally:  # at once: the server notices the end of a session a little later
+                    with suppress(self._psycopg.Error):
+                        connection.execute("SELECT pg_advisory_unlock(%s)", (_RELEASING,))
         except self._psycopg.Error as error:
             raise self._failure(error) from None
 
