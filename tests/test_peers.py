@@ -56,10 +56,10 @@ def test_always_finite_and_ordered(n: int, eps0: float, quantity: str, question)
 @pytest.mark.parametrize("epsilon", [0.0, 0.25, 0.49])
 def test_few_users_are_not_free(n: int, eps0: float, epsilon: float) -> None:
     """apple: n = 1 or n <= step returned delta = 0."""
-    found = Shuffled(LDP(eps0), n).delta(epsilon=epsilon)
+    found = Shuffled(LDP(eps0), n).bound("stronger-clones", epsilon=epsilon).value
     exact = clones.delta(eps0, n, epsilon, clones.stronger(eps0))
-    assert found.lower > 0.0
-    assert found.upper == pytest.approx(float(exact.mid()), rel=1e-9, abs=0.0)
+    assert Shuffled(LDP(eps0), n).delta(epsilon=epsilon).lower > 0.0
+    assert found == pytest.approx(float(exact.mid()), rel=1e-9, abs=0.0)
 
 
 @pytest.mark.parametrize("eps0", [1e-4, 1.0, 40.0, 800.0])
@@ -81,12 +81,12 @@ def test_a_large_eps0_is_not_amplified(eps0: float) -> None:
 
 def test_deep_delta() -> None:
     """wangsw: delta = 1e-20 returned eps0; balle: delta floored at 1e-11."""
-    found = Shuffled(LDP(4.0), 10_000).epsilon(delta=1e-20)
-    assert found.upper < 1.0
+    found = Shuffled(LDP(4.0), 10_000).bound("stronger-clones", delta=1e-20).value
+    assert found < 1.0
     pair = get_bound("stronger-clones").curve(LDP(4.0), 10_000)
-    exact = clones.window_delta(4.0, 10_000, found.upper, depth=120.0)
+    exact = clones.window_delta(4.0, 10_000, found, depth=120.0)
     assert float(exact.upper()) <= 1e-20
-    enclosure = pair.enclose(found.upper)
+    enclosure = pair.enclose(found)
     assert contains(enclosure.lower, enclosure.upper, exact)
 
 

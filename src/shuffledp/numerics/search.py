@@ -225,11 +225,16 @@ def _between(ok: Callable[[float], bool], bad: float, good: float) -> float:
     return good if math.isinf(good) else bisect(ok, good, bad, _HALVINGS, _WIDE).good
 
 
-def peak(f: Callable[[float], float], low: float, high: float, within: float = 1e-4) -> float:
-    """Near where f, rising then falling, is largest: golden sections, to this share of the ends."""
+def peak(
+    f: Callable[[float], float], low: float, high: float, within: float = 1e-4, apart: float = 0.0
+) -> float:
+    """Near where f, rising then falling, is largest: golden sections, to this share of the ends.
+
+    Ends so far ``apart`` are near enough, too.
+    """
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = f(left), f(right)
-    while high - low > within * max(abs(low), abs(high)):
+    while high - low > max(within * max(abs(low), abs(high)), apart):
         if at_left >= at_right:
             high, right, at_right = right, left, at_left
             left = high - _GOLDEN * (high - low)

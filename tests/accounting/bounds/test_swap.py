@@ -15,6 +15,7 @@ from shuffledp import (
     BinaryRR,
     Channel,
     CheckIn,
+    DiscreteLaplace,
     DiscretePiecewise,
     HadamardResponse,
     Laplace,
@@ -28,6 +29,7 @@ from shuffledp import (
     rappor,
 )
 from shuffledp.accounting.bounds import swap, swap_laplace
+from shuffledp.accounting.bounds.identity import delta_lower
 from shuffledp.accounting.randomizers.swaps import any_randomizer, windows
 from tests.oracles.swap import binary_deltas, channel_deltas
 
@@ -318,34 +320,65 @@ def test_deviations_of_sums() -> None:
             assert weights[sign * (sums - m) > away].sum() <= chance
 
 
+def _laplace_cells(eps0: float, centre: float, places):
+    """Masses of Laplace noise on [0, 1], the ends holding what is beyond, and ratios to it."""
+    y = np.linspace(0.0, 1.0, 20001)
+    y = 0.5 * (y[1:] + y[:-1])
+    mass = 0.5 * eps0 * np.exp(-eps0 * np.abs(y - centre)) / y.size
+    ends = [0.5 * math.exp(-eps0 * centre), 0.5 * math.exp(-eps0 * (1.0 - centre))]
+    mass = np.concatenate([ends[:1], mass, ends[1:]])
+    logs = [eps0 * (np.abs(y - centre) - np.abs(y - place)) for place in places]
+    return mass / mass.sum(), [np.exp(np.pad(log, 1, mode="edge")) for log in logs]
+
+
+def _geometric(eps0: float, levels: int, centre: float, places):
+    """The same of discrete noise, far enough beyond the ends."""
+    y = np.arange(-40 * levels, 41 * levels + 1) / levels
+    mass = math.tanh(0.5 * eps0 / levels) * np.exp(-eps0 * np.abs(y - centre))
+    return mass, [np.exp(eps0 * (np.abs(y - centre) - np.abs(y - place))) for place in places]
+
+
 @pytest.mark.parametrize(
-    ("eps0", "n", "rate"),
-    [(0.5, 1000, 1.0), (1.0, 10**4, 0.2), (3.5, 800, 0.03), (4.0, 10**5, 1.0)],
+    ("eps0", "n", "rate", "levels"),
+    [
+        (0.5, 1000, 1.0, None),
+        (1.0, 10**4, 0.2, None),
+        (3.5, 800, 0.03, None),
+        (4.0, 10**5, 1.0, None),
+        (1.0, 10**4, 1.0, 25),
+        (3.0, 10**4, 0.5, 61),
+        (4.0, 10**5, 1.0, 200),
+    ],
 )
-def test_laplace_bounds_hold_for_every_triple(eps0: float, n: int, rate: float) -> None:
+def test_laplace_bounds_hold_for_every_triple(
+    eps0: float, n: int, rate: float, levels: int | None
+) -> None:
     """Top, spread and quartic against quadrature, for random values of victim and others."""
     rng = np.random.default_rng(5)
     epsilon = Shuffled(CheckIn(Laplace(eps0=eps0), rate), n).bound("dataset", delta=1e-6).value
     e, lam, window = math.exp(epsilon), 1.02 / n, 0.9 * n
+    step = 1.0 / levels if levels else 0.0
     for near, far in ((0.96, 1.0), (0.6, 0.8)):
         cells = swap_laplace._triples(eps0, near, far)
-        moved = swap_laplace._moved(cells, eps0, e, window)
-        tilted = swap_laplace._Tilted(cells, moved, eps0, rate, e, lam)
+        moved = swap_laplace._moved(cells, eps0, e, window, step)
+        tilted = swap_laplace._Tilted(cells, moved, eps0, rate, e, lam, step)
         theta = min(tilted._best_theta(n - 1), swap_laplace._STEEPEST / tilted.widest)
         top, spread, quartic = tilted._ends(theta)
-        least, most = math.exp(-eps0 * cells.limit), math.exp(eps0 * cells.limit)
+        least, most = swap_laplace._swap_range(cells, eps0, step)
         for _ in range(40):
             d = rng.uniform(near, far)
             first = rng.uniform(0.0, 1.0 - d)
             third = rng.choice([0.0, 1.0, rng.uniform()])
-            y = np.linspace(0.0, 1.0, 20001)
-            y = 0.5 * (y[1:] + y[:-1])
-            logs = [-eps0 * np.abs(y - x) for x in (first, first + d, third, first + 0.5 * d)]
-            mass = 0.5 * eps0 * np.exp(logs[2]) / y.size
-            ends = [0.5 * math.exp(-eps0 * third), 0.5 * math.exp(-eps0 * (1.0 - third))]
-            mass = np.concatenate([ends[:1], mass, ends[1:]])
-            mass /= mass.sum()
-            a, b, g = (np.exp(np.pad(logs[i] - logs[2], 1, mode="edge")) for i in (0, 1, 3))
+            if levels:
+                d = round(d * levels) / levels
+                if not near <= d <= far:
+                    continue
+                first = rng.integers(0, round((1.0 - d) * levels) + 1) / levels
+                third = round(third * levels) / levels
+                middle = math.floor((first + 0.5 * d) * levels + 1e-9) / levels
+                mass, (a, b, g) = _geometric(eps0, levels, third, (first, first + d, middle))
+            else:
+                mass, (a, b, g) = _laplace_cells(eps0, third, (first, first + d, first + 0.5 * d))
             v, g, p = (
                 np.append(x, y)
                 for x, y in ((a - e * b, 1.0 - e), (g, 1.0), (rate * mass, 1.0 - rate))
@@ -359,3 +392,77 @@ def test_laplace_bounds_hold_for_every_triple(eps0: float, n: int, rate: float) 
             assert log_m <= top + 1e-9 * abs(top)
             assert variance + 2.0 * (top - log_m) / theta**2 >= spread * (1.0 - 1e-6)
             assert (2.0 * fourth + 6.0 * variance**2) / 24.0 <= quartic
+
+
+@pytest.mark.parametrize(("eps0", "levels", "n"), [(1.0, 50, 10**4), (2.0, 1024, 10**5)])
+def test_above_what_values_of_a_grid_leak(eps0: float, levels: int, n: int) -> None:
+    """Others at any place; tight, so that a percent lost anywhere shows."""
+    randomizer = DiscreteLaplace(levels, eps0=eps0)
+    found = Shuffled(randomizer, n).epsilon(1e-6)
+    assert found.theorem == "swap-laplace"
+    for share in np.linspace(0.0, 1.0, 5).tolist():
+        place = round(share * levels)
+        for scene in randomizer.datasets([place]):
+            for outcomes in (scene.outcomes, scene.outcomes.swapped()):
+                for epsilon in (0.0, 0.5 * found.lower, found.lower):
+                    claimed = Shuffled(randomizer, n).bound("swap-laplace", epsilon=epsilon).value
+                    assert delta_lower(outcomes, n, epsilon, 1e-3) <= claimed
+    assert found.upper <= 1.02 * found.lower
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "theorem"),
+    [
+        (LDP(1.0), "swap-ldp"),
+        (LDP(3.0), "swap-ldp"),
+        (OneBitMean(eps0=2.0), "swap"),
+        (Laplace(eps0=1.0), "swap-laplace"),
+    ],
+)
+@pytest.mark.parametrize("n", [1000, 10**5])
+def test_delta_falls(randomizer, theorem: str, n: int) -> None:
+    curve = Shuffled(randomizer, n).curve(theorem)
+    unit = curve.start(1e-6).x / 4.0
+    values = [curve.delta(unit * k) for k in range(9)]
+    assert values == sorted(values, reverse=True)
+    for delta in (1e-3 * values[0], 1e-6):
+        assert curve.delta(curve.epsilon(delta)) <= delta
+
+
+@pytest.mark.parametrize("n", [200, 10**5])
+def test_every_question_is_answered_by_the_same_curve(n: int) -> None:
+    protocol = Shuffled(LDP(1.0), n)
+    curve = protocol.curve("swap-ldp")
+    for alpha in (0.0, 0.05, 0.9, 1.0):
+        found = protocol.tradeoff(alpha)
+        lines = [
+            1.0 - curve.delta(x) - math.exp(x) * alpha
+            for x in np.linspace(0.0, 3.0, 7) * curve.start(0.05 / math.sqrt(n)).x
+        ]
+        assert max(lines) - 1e-3 / math.sqrt(n) <= found.lower <= found.upper
+    for order in (1.5, 16.0):
+        found = protocol.renyi(order)
+        assert found.theorem == "swap-ldp"
+        assert found.upper < protocol.bound("stronger-clones", order=order).value
+
+
+@pytest.mark.parametrize(("rounds", "before"), [(2, 0.0180), (365, 0.296)])
+def test_rounds_gain(rounds: int, before: float) -> None:
+    found = (Shuffled(LDP(1.0), 10**5) ** rounds).epsilon(1e-6)
+    assert found.upper <= 1.02 * found.lower
+    assert found.upper < 0.92 * before
+
+
+@pytest.mark.parametrize("randomizer", [LDP(1.0), Laplace(eps0=1.0), OneBitMean(eps0=1.0)])
+def test_what_is_asked_of_exact_ends_only_is_the_same_by_both_ways(randomizer) -> None:
+    protocol = Shuffled(randomizer, 5000)
+    assert protocol.guaranteed(delta=1e-6) == protocol.epsilon(1e-6).guarantee
+
+
+def test_users_visited_in_order_are_not_covered() -> None:
+    """Nor inside a check-in."""
+    inner = LDP(1.0, sequential=True)
+    for randomizer in (inner, CheckIn(inner, 0.5)):
+        for theorem in ("swap", "swap-ldp", "swap-laplace"):
+            with pytest.raises(RegimeError):
+                Shuffled(randomizer, 1000).bound(theorem, delta=1e-6)

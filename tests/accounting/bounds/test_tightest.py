@@ -9,10 +9,13 @@ import pytest
 from shuffledp import (
     KRR,
     LDP,
+    BinaryRR,
     CheckIn,
     Direction,
     Gaussian,
     Laplace,
+    OneBitMean,
+    OneCoordinate,
     RegimeError,
     Repeated,
     Shuffled,
@@ -111,14 +114,18 @@ def test_a_leak_enters_the_other_end(register: Register) -> None:
 @pytest.mark.parametrize("how", [{"asked_of": False}, {"asked_of": known_law}])
 def test_only_where_it_is_worth_asking(register: Register, how: dict[str, Any]) -> None:
     register(GUARANTEE, Stated(0.0), **how)
-    assert Shuffled(LDP(1.0), 1000).epsilon(1e-6).theorem == "stronger-clones"
+    assert Shuffled(LDP(1.0), 1000).epsilon(1e-6).theorem == "swap-ldp"
 
 
 def test_others_answer_what_the_first_cannot(register: Register) -> None:
     register(GUARANTEE, Stated(0.0), turn=0)
     protocol = Shuffled(LDP(1.0), 1000)
-    assert [b.theorem.id for b in protocol.candidates()[0]] == ["mine", "stronger-clones"]
-    assert protocol.renyi(2.0).theorem == "stronger-clones"
+    assert [b.theorem.id for b in protocol.candidates()[0]] == [
+        "mine",
+        "stronger-clones",
+        "swap-ldp",
+    ]
+    assert protocol.renyi(2.0).theorem == "swap-ldp"
 
 
 def test_errors_name_the_theorem(register: Register) -> None:
@@ -136,7 +143,22 @@ def test_errors_name_the_theorem(register: Register) -> None:
 
 
 ASKED = {
-    LDP(1.0): (["stronger-clones"], ["dataset-2rr", "dataset-3rr"]),
+    LDP(1.0): (["stronger-clones", "swap-ldp"], ["dataset-2rr", "dataset-3rr"]),
+    LDP(1.0, sequential=True): (
+        ["stronger-clones", "swap-sequential"],
+        ["dataset-2rr", "dataset-3rr"],
+    ),
+    CheckIn(LDP(1.0), 0.5): (["blanket", "stronger-clones", "swap"], ["dataset"]),
+    CheckIn(LDP(1.0, sequential=True), 0.5): (
+        ["blanket", "stronger-clones", "swap-sequential"],
+        ["dataset"],
+    ),
+    BinaryRR(eps0=1.0): (["blanket", "stronger-clones", "swap"], ["dataset"]),
+    Laplace(eps0=1.0): (["blanket", "stronger-clones", "swap-laplace"], ["dataset"]),
+    OneCoordinate(OneBitMean(eps0=1.0), 3): (
+        ["blanket", "stronger-clones", "swap-ldp"],
+        ["dataset"],
+    ),
     LDP(1.0, 1e-9): (
         ["stronger-clones-approximate", "feldman-2021-approximate"],
         ["dataset-2rr", "dataset-3rr"],

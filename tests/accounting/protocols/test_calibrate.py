@@ -1,20 +1,20 @@
 """The inverse, checked forward and for being the best."""
 
 import json
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shuffledp import LDP, Calibration, ParameterError, Shuffled, calibrate
-from shuffledp.accounting.bounds import get_bound
 
 
 def _upper(eps0: float, n: int, epsilon: float) -> float:
-    return get_bound("stronger-clones").curve(LDP(eps0), n).delta(epsilon)
+    return Shuffled(LDP(eps0), n).proven().delta(epsilon)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.floats(0.0, 9.0), st.floats(-2.0, 0.6), st.floats(1.0, 15.0))
 def test_largest_eps0(size: float, log_epsilon: float, digits: float) -> None:
     n, epsilon, delta = round(10.0**size), 10.0**log_epsilon, 10.0**-digits
@@ -26,7 +26,7 @@ def test_largest_eps0(size: float, log_epsilon: float, digits: float) -> None:
     assert _upper(found.value * (1.0 + 1e-6), n, epsilon) > delta
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.floats(-3.0, 0.9), st.floats(0.02, 0.95), st.floats(0.6, 12.0))
 def test_smallest_n(log_eps0: float, share: float, digits: float) -> None:
     eps0 = 10.0**log_eps0
@@ -46,6 +46,24 @@ def test_smallest_n_at_a_large_delta(epsilon: float, delta: float) -> None:
     found = calibrate(LDP, eps0=3.0, epsilon=epsilon, delta=delta)
     assert _upper(3.0, int(found.value), epsilon) <= delta
     assert _upper(3.0, int(found.value) - 1, epsilon) > delta
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "delta"), [(300, 0.3, 1e-4), (10**5, 0.05, 1e-6), (10**9, 1e-3, 1e-12)]
+)
+def test_users_who_look_at_their_own_values_alone_may_say_more(
+    n: int, epsilon: float, delta: float
+) -> None:
+    alone, in_order = (
+        calibrate(family, n=n, epsilon=epsilon, delta=delta)
+        for family in (LDP, partial(LDP, sequential=True))
+    )
+    assert alone.value > in_order.value
+    assert alone.achieved.theorem == "swap-ldp"
+    assert Shuffled(LDP(alone.value * (1.0 + 1e-6)), n).delta(epsilon).upper > delta
+    fewest = calibrate(LDP, eps0=in_order.value, epsilon=epsilon, delta=delta)
+    assert fewest.value < n
+    assert fewest.achieved.upper <= delta
 
 
 @pytest.mark.parametrize("epsilon", [30.0, 59.0, 60.0, 75.0, 500.0])

@@ -87,7 +87,7 @@ def test_the_number_is_that_of_the_command_line(page: Page, server: str) -> None
     assert shown(page) == by_command(page)["epsilon"]["upper"]  # type: ignore[index]
     expect(page.locator("#number")).to_have_text("epsilon ≤ 0.033188")
     expect(page.locator("#status")).to_have_text("PROVEN")
-    expect(page.locator("#theorem")).to_have_text("stronger-clones")
+    expect(page.locator("#theorem")).to_have_text("swap-ldp")
     page.goto(server + "/" + KRR)
     answered(page)
     assert shown(page) == by_command(page)["delta"]["upper"]  # type: ignore[index]

@@ -33,7 +33,7 @@ from shuffledp.accounting.curves import (
 )
 from shuffledp.accounting.curves.ends import Ends
 from shuffledp.accounting.curves.gdp import gaussian_start
-from shuffledp.accounting.curves.losses import Samples, stated_losses
+from shuffledp.accounting.curves.losses import Samples, renyi_above, stated_losses
 from shuffledp.accounting.randomizers import LDP, Randomizer, Repeated
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Refutation, Status, Theorem
@@ -46,6 +46,8 @@ _SHARES = (0.1, 0.5, 0.9)
 """Shares of delta given to the rounds' own deltas by strong composition."""
 _DEEPEST, _REVEALING, _LEAST_LEAK = 1e-30, 1e-22, 1e-14
 """Deltas at which grids end: of a pure round, of another (the rest is revealing), of a leak."""
+_MANY_USERS = 1000
+"""With fewer, a dear bound takes longest and gains least."""
 _LARGEST_LOSS = 600.0
 """Beyond, the second masses of losses underflow."""
 _FLOOR = 1e-300
@@ -172,13 +174,7 @@ def _quick_renyi(r: AnyRound, order: float) -> float:
     """Of the losses above a pure round; a conversion asks for hundreds of orders."""
     if isinstance(r, StatedRound) or (math.isinf(r.pure) and isinstance(r, Round)):
         return _renyi(r, order)
-    if order * r.pure > 700.0:
-        return r.pure
-    losses = _upper_losses(r)
-    if losses.revealing > 0.0:  # the grid ended before the pure budget: these losses are not all
-        return r.pure
-    value, error = losses.second.log_mgf(order)
-    return min(max(value + error, 0.0) / (order - 1.0), r.pure)
+    return renyi_above(_upper_losses(r), order, r.pure)
 
 
 class StrongComposition(Curve):
@@ -329,6 +325,9 @@ def _upper_losses(r: AnyRound) -> Losses:
     if isinstance(r, CountedRound):
         return r.counter.guaranteed_losses()
     proven = _guaranteed(r.randomizer, r.n)
+    if r.n < _MANY_USERS:
+        plain = [bound for bound in proven.bounds if not bound.dear]
+        proven = Tightest.about(plain, r.randomizer, r.n) if plain else proven
     useful = proven.useful()
 
     def profiles(epsilons: list[float]) -> tuple[Ends, Ends]:

@@ -9,13 +9,18 @@ from typing import Any
 from shuffledp.accounting.randomizers import (
     LDP,
     CheckIn,
+    DiscreteLaplace,
     Gaussian,
+    Laplace,
     Randomizer,
     Repeated,
     Subsampled,
 )
+from shuffledp.accounting.randomizers.base import Wrapper
 from shuffledp.errors import RegimeError
 
+WIDEST_STEP = 0.05
+"""Largest eps0 / levels of discrete Laplace noise that counts as Laplace noise."""
 Scope = Callable[[Randomizer], Any]
 """Raises RegimeError where the theorem does not apply."""
 
@@ -27,12 +32,12 @@ def ldp(randomizer: Randomizer) -> LDP:
         return randomizer
     if not 0.0 < randomizer.eps0 < math.inf:
         raise RegimeError("a finite eps0 > 0", f"eps0 = {randomizer.eps0:g}")
-    return LDP(randomizer.eps0, sequential=_in_order(randomizer))
+    return LDP(randomizer.eps0, sequential=_sequential(randomizer))
 
 
-def _in_order(randomizer: Randomizer) -> bool:
-    """Whether reports may depend on earlier ones, checked in or not."""
-    while isinstance(randomizer, CheckIn):
+def _sequential(randomizer: Randomizer) -> bool:
+    """Whether reports may depend on earlier ones, inside whatever is wrapped around them."""
+    while isinstance(randomizer, Wrapper):
         randomizer = randomizer.randomizer
     return isinstance(randomizer, LDP) and randomizer.sequential
 
@@ -116,3 +121,11 @@ def is_gaussian(randomizer: Randomizer) -> bool:
     while isinstance(randomizer, (Repeated, CheckIn, Subsampled)):
         randomizer = randomizer.randomizer
     return isinstance(randomizer, Gaussian)
+
+
+def is_laplace(randomizer: Randomizer) -> bool:
+    """Whether reports carry Laplace noise, also on a fine grid, checked in or not."""
+    inner = randomizer.randomizer if isinstance(randomizer, CheckIn) else randomizer
+    if isinstance(inner, DiscreteLaplace):
+        return inner.eps0 <= WIDEST_STEP * inner.levels
+    return isinstance(inner, Laplace)

@@ -8,27 +8,31 @@ unless users are of several classes; T is then near n.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from shuffledp.accounting.bounds.scopes import known_law, one_round, pure_ldp
+from shuffledp.accounting.bounds.scopes import is_laplace, known_law, one_round, pure_ldp
 from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
-from shuffledp.accounting.curves.gdp import gaussian_start
-from shuffledp.accounting.randomizers import LDP, CheckIn, Randomizer
+from shuffledp.accounting.curves.convert import tradeoff_below
+from shuffledp.accounting.curves.ends import Ends
+from shuffledp.accounting.curves.gdp import gaussian_log_delta, gaussian_start
+from shuffledp.accounting.curves.losses import Samples, renyi_above
+from shuffledp.accounting.randomizers import KRR, LDP, CheckIn, Randomizer
 from shuffledp.accounting.randomizers.swaps import Arrival, OtherLaw, Swap
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status, Theorem
-from shuffledp.numerics.enclosure import QUICK, Enclosure
+from shuffledp.numerics.composed_losses import Losses
+from shuffledp.numerics.enclosure import COARSE, QUICK, Enclosure
 from shuffledp.numerics.rounding import Array, down, roundings, up
 from shuffledp.numerics.several_laws import SeveralLaws
 
 _CHARGED = 1e-4
 """Share of delta that is charged for T outside its window, about."""
 _LEAST_CHARGE = 1e-305
-_ATTEMPTS = 3
+_ATTEMPTS, _EASED = 8, 0.6
 _NODES = 6
 _MERGED = 2e-3
 """Kinds of arrivals are told apart as long as they move sums by such a share of their spread."""
@@ -39,8 +43,15 @@ _SLACK = 1e-11
 """Relative: covers the roundings of sums of positive terms here."""
 
 
-_FINE, _COARSE = 2e-3, 1e-2
-"""Relative width of delta aimed at, for answers and for pictures."""
+_FINE, _MIDDLE, _COARSE, _ROUGH = 2e-3, 4e-3, 1e-2, 5e-2
+"""Relative width of delta aimed at: for answers, one round of many, a direction, other pairs."""
+_POOR, _RUNG, _RUNGS = 0.5, 1.25, 5
+"""A bound is poor if its logarithm is less than such a share of what is expected; then so many
+smaller epsilons are tried."""
+_STEEP = 4.0
+"""Chords are drawn between neighbours that differ by less."""
+_DEEPEST = 1e-30
+"""Where delta ends in a divergence."""
 LEAST_BUDGET, MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 1e-4, 30.0, 1e-6, 10
 
 
@@ -52,26 +63,82 @@ def swap_curve(pairs: list[Swap], counts: tuple[int, ...], eps0: float) -> SwapC
         way for pair in pairs for way in ([pair] if pair.symmetric else [pair, pair.reversed()])
     ]
 
+    ways.sort(key=lambda way: limit_power(way, counts), reverse=True)
+    roughly = [way.merged() for way in ways]
+
     @lru_cache(maxsize=256)
     def delta(epsilon: float, width: float) -> float:
-        return max(swap_delta(way, counts, epsilon, width) for way in ways)
+        worst = swap_delta(ways[0], counts, epsilon, width)
+        for way, rough in zip(ways[1:], roughly[1:], strict=True):
+            if not swap_delta(rough, counts, epsilon, _ROUGH) <= worst:
+                worst = max(worst, swap_delta(way, counts, epsilon, width))
+        return worst
+
+    def looked(epsilon: float, width: float) -> float:
+        value = delta(epsilon, _MIDDLE if QUICK > width >= COARSE else _COARSE)
+        if width < COARSE:  # no more than what a coarse look finds
+            value = min(value, delta(epsilon, _FINE))
+        return value
+
+    return falling_curve(looked, limit_power(ways[0], counts), eps0)
+
+
+def falling_curve(delta: Callable[[float, float], float], power: float, eps0: float) -> SwapCurve:
+    """From upper bounds on delta at an epsilon, of some width.
+
+    Deep in the tail a bound may fail: then those at smaller epsilons, which hold too, are asked.
+    ``power``: mu^2 in the limit of many users.
+    """
+    mu = math.sqrt(min(power, 1e4))
+
+    def poor(value: float, epsilon: float) -> bool:
+        return math.log(max(value, _LEAST_CHARGE)) > _POOR * gaussian_log_delta(mu, epsilon)
 
     def profile(epsilon: float, width: float) -> Enclosure:
-        value = delta(epsilon, _COARSE)
-        if width < QUICK:  # no more than what a coarse look finds
-            value = min(value, delta(epsilon, _FINE))
+        value = delta(epsilon, width)
+        if epsilon > mu > 0.0 and poor(value, epsilon):
+            top = math.ceil(math.log(epsilon / mu) / math.log(_RUNG)) - 1
+            for rung in range(top, max(top - _RUNGS, -1), -1):
+                found = delta(mu * _RUNG**rung, QUICK)
+                value = min(value, found)
+                if not poor(found, mu * _RUNG**rung):
+                    break
         return Enclosure(value, value)
 
-    power = max(limit_power(way, counts) for way in ways)
-    guess = partial(gaussian_start, math.sqrt(min(power, 1e4)))
-    return SwapCurve(profile, PureEnd(eps0), guess=guess)
+    return SwapCurve(profile, PureEnd(eps0), guess=partial(gaussian_start, mu))
 
 
 class SwapCurve(ProfileCurve):
-    """Each delta takes milliseconds, too long for the integrals of a divergence."""
+    """Each delta takes milliseconds: divergences are made of few of them, joined from above."""
+
+    def sampled(self, epsilons: list[float]) -> tuple[Ends, Ends]:
+        """Every second one, and chords between neighbours: a profile is convex in exp(epsilon)."""
+
+        def delta(epsilon: float) -> float:
+            return self.forward(epsilon, COARSE).upper
+
+        last = len(epsilons) - 1
+        values = {i: delta(epsilons[i]) for i in {*range(0, last, 2), last}}
+        for i in range(1, last, 2):
+            left, right = values[i - 1], values[i + 1]
+            if left > _STEEP * right:
+                values[i] = delta(epsilons[i])
+                continue
+            before, at, after = epsilons[i - 1 : i + 2]
+            share = math.expm1(at - before) / math.expm1(after - before)
+            values[i] = up(left + share * (right - left), roundings(16.0))
+        found = np.array([values[i] for i in range(last + 1)])
+        return (found, found), (found, found)
 
     def renyi(self, order: float) -> float:
-        raise self._cannot("renyi")
+        return renyi_above(self._joined, order, self.end.epsilon)
+
+    @cached_property
+    def _joined(self) -> Losses:
+        return Samples.take(self.sampled, self.end, _DEEPEST).above()
+
+    def tradeoff(self, alpha: float) -> float:
+        return tradeoff_below(self.forward, alpha, self.end)
 
 
 def limit_power(pair: Swap, counts: tuple[int, ...]) -> float:
@@ -106,6 +173,21 @@ def _few_laws(randomizer: Randomizer) -> Randomizer:
     return randomizer
 
 
+def _not_exact_already(randomizer: Randomizer) -> Randomizer:
+    """All but k-ary response of three values and more, whose blanket is exact."""
+    inner = randomizer.randomizer if isinstance(randomizer, CheckIn) else randomizer
+    if isinstance(inner, KRR) and inner.k > 2:
+        raise RegimeError("a randomizer whose blanket is not exact", str(randomizer))
+    return randomizer
+
+
+def _of_unknown_law(randomizer: Randomizer) -> Randomizer:
+    """Randomizers of which no more is known, or of whose laws the swap bounds know no more."""
+    if not isinstance(randomizer, LDP) and (randomizer.swaps() or is_laplace(randomizer)):
+        raise RegimeError("a randomizer without a swap bound of its own", str(randomizer))
+    return randomizer
+
+
 def _one_for_all(randomizer: Randomizer) -> LDP:
     """Any randomizer of that budget, the same for all users, who look at their own values only."""
     found = pure_ldp(in_regime(randomizer))
@@ -131,7 +213,8 @@ def _curve(randomizer: Randomizer, n: int) -> SwapCurve:
         proof="proofs/swap.md",
     ),
     _few_laws,
-    asked_of=False,
+    asked_of=_not_exact_already,
+    dear=True,
 )
 def swap(randomizer: Randomizer, n: int) -> Curve:
     """For every data set at once: no claim which one is worst."""
@@ -151,7 +234,8 @@ def swap(randomizer: Randomizer, n: int) -> Curve:
         proof="proofs/swap.md",
     ),
     _one_for_all,
-    asked_of=False,
+    asked_of=_of_unknown_law,
+    dear=True,
 )
 def swap_ldp(randomizer: LDP, n: int) -> Curve:
     """For any randomizer of that budget."""
@@ -178,8 +262,9 @@ def swap_delta(pair: Swap, counts: tuple[int, ...], epsilon: float, width: float
         )
         low = max(centre - below - spread, least) * (1.0 - _SLACK)
         high = (centre + above + spread) * (1.0 + _SLACK)
-        if not low > spread:
-            break
+        if not low > spread:  # a narrower window, of more charge, as at a smaller epsilon
+            log_charge *= _EASED
+            continue
         value = _inside_window(pair, counts, e, low, high, width)
         best = min(best, (value + math.exp(log_charge)) * (1.0 + _SLACK))
         aim = charge_aimed(value)

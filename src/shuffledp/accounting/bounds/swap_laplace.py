@@ -5,37 +5,37 @@ convex functional of the four laws, so it can only fall when all values move tog
 value lies on a few lines of triples (victim's values, another user's value). Normal noise makes
 every triple spread like that one, and only moments are left of the rest.
 
-Symbols as in ``swap``; rate: noise per length, distances in lengths of the interval.
+Symbols as in ``swap``; rate: noise per length, distances in lengths of the interval. Discrete noise
+is more telling than Laplace noise between the same values, by what its ``step`` allows.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 
-from shuffledp.accounting.bounds.scopes import one_round
-from shuffledp.accounting.bounds.swap import SwapCurve, deviation, exponentials
+from shuffledp.accounting.bounds.scopes import WIDEST_STEP, is_laplace, one_round
+from shuffledp.accounting.bounds.swap import deviation, exponentials, falling_curve
 from shuffledp.accounting.bounds.theorem import bound
-from shuffledp.accounting.curves import Curve, PureEnd
-from shuffledp.accounting.curves.gdp import gaussian_start
-from shuffledp.accounting.randomizers import CheckIn, Laplace, Randomizer
+from shuffledp.accounting.curves import Curve
+from shuffledp.accounting.randomizers import CheckIn, DiscreteLaplace, Randomizer
 from shuffledp.accounting.randomizers.swaps import OtherLaw
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status, Theorem
-from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.rounding import Array, down, roundings, up
 
 _LEAST_BUDGET, _MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 0.01, 12.0, 1e-3, 100
+"""The users, times their check-in, must also be so many that others are likely to report where the victim does."""
 _CLASSES = (1.0, 0.96, 0.9, 0.8, 0.6, 0.3, 0.0)
 """Distances of the victim's two values: a bound for each class, the worst counts."""
-_CELL = 0.03
-"""Change of a log-likelihood ratio across a cell, about."""
-_FINEST, _GROWTH, _WIDEST = 1e-4, 0.2, 0.015
-"""Of the steps along a line of triples: the first, as a share of the way from its end over eps0, the last."""
-_CHARGED, _LEAST_CHARGE, _ATTEMPTS = 1e-4, 1e-305, 3
+_CELL = 0.1
+"""Change of a log-likelihood ratio across a cell, about; for the farthest pairs half as much."""
+_FINEST, _GROWTH, _WIDEST = 1e-4, 0.2, 0.06
+"""Of the steps along a line of triples: the first; the next, as a share of the way from its end, and the last, over eps0."""
+_CHARGED, _LEAST_CHARGE, _MOST_CHARGE, _ATTEMPTS, _EASED = 1e-4, 1e-305, -5.0, 6, 0.7
 _SLACK, _SUMMED, _FORMULA = 1e-10, 1e-9, 1e-11
 """Relative: more than the roundings of whole answers, of sums of positive numbers, of formulas."""
 _STEEPEST = 3.0
@@ -64,7 +64,7 @@ def _steps(length: float, both_ends: bool, rate: float) -> Array:
     half = 0.5 * length if both_ends else length
     places = [0.0]
     while places[-1] < half:
-        step = min(max(_FINEST, _GROWTH / max(rate, 1.0) * places[-1]), _WIDEST)
+        step = min(max(_FINEST, _GROWTH / max(rate, 1.0) * places[-1]), _WIDEST / max(rate, 1.0))
         places.append(min(places[-1] + step, half))
     found = np.array(places)
     return np.unique(np.concatenate([found, length - found])) if both_ends else found
@@ -81,7 +81,7 @@ def _triples(rate: float, near: float, far: float) -> _Triples:
     gaps = np.concatenate([_gaps(others), np.zeros(2 * shorter.size)])
     victims = np.concatenate([np.zeros(others.size), _gaps(shorter), _gaps(shorter)])
     kinks = np.sort(np.stack([zero, second, third, 0.5 * second], axis=1), axis=1)
-    count = max(16, math.ceil(2.0 * rate / (3.0 * _CELL)))
+    count = max(16, math.ceil(2.0 * rate / (3.0 * _CELL))) * (2 if far == 1.0 else 1)
     share = np.arange(count) / count
     inner = kinks[:, :-1, None] + np.diff(kinks, axis=1)[:, :, None] * share
     edges = np.concatenate([inner.reshape(len(second), -1), kinks[:, -1:]], axis=1)
@@ -115,8 +115,8 @@ def _gaps(places: Array) -> Array:
 
 
 @lru_cache(maxsize=8)
-def _swap_law(rate: float, distance: float) -> OtherLaw:
-    """rho / r where the two are so far apart, spread within cells: the widest there is."""
+def _swap_law(rate: float, distance: float, step: float) -> OtherLaw:
+    """rho / r where the two are so far apart, spread within cells and steps: the widest there is."""
     count = max(64, math.ceil(2.0 * rate * distance / 0.02))
     edges = np.linspace(0.0, distance, count + 1)
     ends = np.exp(rate * (2.0 * edges - distance))  # rho at the right end, r at the left
@@ -126,6 +126,11 @@ def _swap_law(rate: float, distance: float) -> OtherLaw:
     share = np.clip((mean - ends[:-1]) / (ends[1:] - ends[:-1]), 0.0, 1.0)
     mass = np.concatenate([[0.5], mass * (1.0 - share), mass * share, [0.5 * near[-1]]])
     swap = np.concatenate([ends[:1], ends[:-1], ends[1:], ends[-1:]])
+    if step > 0.0:
+        factor = math.exp(2.0 * rate * step)
+        upper = 1.0 / (1.0 + factor)
+        mass = np.concatenate([mass * upper, mass * (1.0 - upper)])
+        swap = np.concatenate([swap * factor, swap / factor])
     return OtherLaw(mass, np.ones_like(mass), np.ones_like(mass), swap)
 
 
@@ -142,13 +147,13 @@ class _Moved:
     """W of silence."""
 
 
-def _moved(cells: _Triples, rate: float, e: float, window: float) -> _Moved:
+def _moved(cells: _Triples, rate: float, e: float, window: float, step: float = 0.0) -> _Moved:
     (a, a_low, a_high), (b, b_low, b_high) = cells.first, cells.second
     value = a - e * b + _SLACK * 1e-3 * (a + e * b)
     bottom = np.minimum(a_low - e * b_high, value)
     top = np.maximum(a_high - e * b_low, value)
     share = np.clip((value - bottom) / np.maximum(top - bottom, 1e-300), 0.0, 1.0)
-    least, most = math.exp(-rate * cells.limit), math.exp(rate * cells.limit)
+    least, most = _swap_range(cells, rate, step)
     raised = 1.0 / (1.0 + (least - cells.swap[1]) / window)
     lowered = 1.0 / (1.0 + (most - cells.swap[0]) / window)
     span = (most - least) / window
@@ -161,32 +166,58 @@ def _moved(cells: _Triples, rate: float, e: float, window: float) -> _Moved:
     )
 
 
-def laplace_delta(rate: float, check_in: float, n: int, epsilon: float) -> float:
+def _swap_range(cells: _Triples, rate: float, step: float) -> tuple[float, float]:
+    """Of rho / r; on a grid rho is around a place at most half a step from the middle."""
+    reach = rate * (cells.limit + 0.5 * step)
+    return down(math.exp(-reach), _FORMULA), up(math.exp(reach), _FORMULA)
+
+
+def laplace_delta(rate: float, check_in: float, n: int, epsilon: float, step: float = 0.0) -> float:
     """Upper bound on delta(epsilon), whatever all users hold in the interval."""
-    classes = list(zip(_CLASSES[1:], _CLASSES[:-1], strict=True))
-    log_charge, worst = _expected(_triples(rate, *classes[0]), check_in, n, epsilon), 1.0
+    first, *others = zip(_CLASSES[1:], _CLASSES[:-1], strict=True)
+
+    def of_class(ends: tuple[float, float], log_charge: float, at: float) -> float:
+        value = _class_delta(rate, check_in, n, at, ends, log_charge, step)
+        return value if 0.0 <= value < 1.0 else 1.0
+
+    log_charge = suited = _expected(_triples(rate, *first), check_in, n, epsilon)
+    worst = 1.0
     for _ in range(_ATTEMPTS):  # until the charge for T outside its window suits the farthest pairs
-        value = _class_delta(rate, check_in, n, epsilon, classes[0], log_charge)
-        worst = min(worst, value)
+        value = of_class(first, log_charge, epsilon)
+        if value < worst:
+            worst, suited = value, log_charge
         aim = math.log(max(_CHARGED * value, _LEAST_CHARGE))
-        if value >= 1.0 or aim - 10.0 <= log_charge <= aim + 3.0:
+        if aim - 10.0 <= log_charge <= aim + 3.0 or log_charge > _MOST_CHARGE:
             break
-        log_charge = aim
-    for ends in classes[1:]:
-        if worst < 1.0:
-            value = _class_delta(rate, check_in, n, epsilon, ends, log_charge)
-            worst = max(worst, value) if value >= 0.0 else 1.0
-    return worst if worst <= 1.0 else 1.0
+        log_charge = aim if value < 1.0 else _EASED * log_charge
+    for ends in others:
+        # alone, a report tells such values apart no better than this
+        least = up(-math.expm1(min(0.5 * (epsilon - rate * ends[1]), 0.0)), _FORMULA)
+        log_charge, at = suited, epsilon
+        for _ in range(_ATTEMPTS):
+            if least <= worst:
+                break
+            least = min(least, of_class(ends, log_charge, at))
+            # such pairs leak less: a larger charge, or the bound of a smaller epsilon, will do
+            log_charge, at = max(math.log(worst) - 1.0, log_charge), _EASED * at
+        worst = max(worst, least)
+    return worst
 
 
 def _class_delta(
-    rate: float, q: float, n: int, epsilon: float, ends: tuple[float, float], log_charge: float
+    rate: float,
+    q: float,
+    n: int,
+    epsilon: float,
+    ends: tuple[float, float],
+    log_charge: float,
+    step: float = 0.0,
 ) -> float:
     """For pairs at a distance between the two ends; q: chance that a user reports."""
     cells = _triples(rate, *ends)
     m, e = n - 1, math.exp(epsilon)
-    law = _thinned(_swap_law(rate, cells.limit), q)
-    most, least = math.exp(rate * cells.limit), math.exp(-rate * cells.limit)
+    law = _thinned(_swap_law(rate, cells.limit + 0.5 * step, step), q)
+    least, most = _swap_range(cells, rate, step)
     spread = up(most - least, _SUMMED)
     below, above = (deviation([(m, (law,))], log_charge - math.log(2.0), s) for s in (-1.0, 1.0))
     low = down(max(n - below - spread, 1.0 + m * least), _FORMULA)
@@ -195,10 +226,10 @@ def _class_delta(
     factors, rates = exponentials(low, high, convex)
     if rates[0] < convex:
         return 1.0
-    moved = _moved(cells, rate, e, low)
+    moved = _moved(cells, rate, e, low, step)
     value = math.exp(log_charge)
     for factor, lam in zip(factors.tolist(), rates.tolist(), strict=True):
-        log = _Tilted(cells, moved, rate, q, e, lam).log_excess(m)
+        log = _Tilted(cells, moved, rate, q, e, lam, step).log_excess(m)
         value += math.exp(min(log - lam + math.log(factor), 600.0))
     return value * (1.0 + _SLACK)
 
@@ -229,13 +260,20 @@ class _Tilted:
     """Bounds over all triples of a class; silence (chance 1 - q) has V = 1 - e and g = 1."""
 
     def __init__(
-        self, cells: _Triples, moved: _Moved, rate: float, q: float, e: float, lam: float
+        self,
+        cells: _Triples,
+        moved: _Moved,
+        rate: float,
+        q: float,
+        e: float,
+        lam: float,
+        step: float = 0.0,
     ) -> None:
-        self.cells, self.rate, self.q, self.e, self.lam = cells, rate, q, e, lam
+        self.cells, self.rate, self.q, self.e, self.lam, self.step = cells, rate, q, e, lam, step
         self.excess, self.still = moved.excess, moved.still
         self.weights = np.stack([cells.mass * (1.0 - moved.share), cells.mass * moved.share])
         self.values = np.stack([moved.low, moved.high])
-        self.most = math.exp(rate * cells.limit)
+        self.most = _swap_range(cells, rate, step)[1]
         # |V| and |W| are at most this times the other, so moments of V, convex in V alone, bound those of W
         self.sizes = np.abs(self.values) * (1.0 + moved.excess) / (1.0 - moved.excess)
         half = 0.5 * rate * float(np.maximum(cells.gap_other, cells.gap_victim).max())
@@ -266,14 +304,18 @@ class _Tilted:
         for k in (2, 3, 4):
             weights = weights * size if k > 2 else weights * size**2
             roots.append(self._nearby(weights.sum(axis=(0, 2)), k, steep, theta))
-        tops = np.log1p(self._rises(theta) + q * self._moves(theta, roots[0], steep))
+        moves = self._moves(theta, roots[0], steep) + self._steps(theta, roots[0], steep)
+        tops = np.log1p(self._rises(theta) + q * moves)
         top = float(tops.max())
         falls = theta * np.where(self.values < 0.0, size, 0.0)
         below = (self.weights * skewness(falls)).sum(axis=(0, 2)) * 3.0 / theta**3
         second, third, fourth, cubic = (
-            q * float(root.max()) ** k + (1.0 - q) * (e - 1.0) ** k
-            for root, k in zip(
-                (*roots, self._nearby(below, 3, 0.0, 0.0)), (2, 3, 4, 3), strict=True
+            q * self._on_grid(float(root.max()), k, tilt) ** k + (1.0 - q) * (e - 1.0) ** k
+            for root, k, tilt in zip(
+                (*roots, self._nearby(below, 3, 0.0, 0.0)),
+                (2, 3, 4, 3),
+                (theta, theta, theta, 0.0),
+                strict=True,
             )
         )
         drift = 1.0 - e + (self.excess + lam * self.most) * self.mean
@@ -304,12 +346,36 @@ class _Tilted:
         near, far = 0.5 * self.rate * self.cells.gap_other, 0.5 * self.rate * self.cells.gap_victim
         pull = theta * root + self.lam * self.most  # at least sqrt(E S^2)
         other = 0.5 * pull**2 + theta * self.excess * self.mean
-        ratio = self.e * math.sqrt(_second_moment(self.rate))
+        ratio = self.e * math.sqrt(_moment(self.rate, 2))
         victim = (
             theta * (ratio * pull + 2.0 * self.excess * self.mean) + self.lam * self.most * pull
         )
         moves: Array = math.exp(steep) * (near * other + far * victim)
         return moves
+
+    def _steps(self, theta: float, root: Array, steep: float) -> Array | float:
+        """How much more M may be on a grid (docs/proofs/swap.md, section 11)."""
+        if self.step == 0.0:
+            return 0.0
+        along, kappa, e = math.expm1(2.0 * self.rate * self.step), self.excess, self.e
+        pull = theta * root + self.lam * self.most
+        aside = theta * kappa * self.mean + self.lam * self.most * pull
+        bent = 4.0 * (theta * (1.0 + kappa) ** 2) ** 2 * (1.0 + e * e) * _moment(self.rate, 2)
+        bent += 2.0 * self.lam**2 * self.most + 2.0 * theta * kappa * (1.0 + kappa) * self.mean
+        kink = 0.5 * theta * kappa * (1.0 + e)
+        grown = along * (1.0 + along) * (kink + along * (1.0 + along) * bent / 8.0)
+        found: Array = math.exp(steep) * (0.5 * self.rate * self.step * aside + grown)
+        return up(found, _SUMMED)
+
+    def _on_grid(self, root: float, k: int, theta: float) -> float:
+        """The root of a k-th moment of W under discrete noise, from that under Laplace noise."""
+        if self.step == 0.0:
+            return root
+        along = math.expm1(2.0 * self.rate * self.step)
+        factor = (1.0 + self.excess) / (1.0 - self.excess) * (1.0 + self.e)
+        tilt = math.exp(theta * self.widest / k)
+        added = along * factor * tilt * math.pow(_moment(self.rate, k), 1.0 / k)
+        return (root + added) * math.exp(theta * along * factor * math.exp(self.rate) / k)
 
     def _best_theta(self, m: int) -> float:
         """About the best theta, for the triple of the largest spread; any is valid."""
@@ -359,23 +425,36 @@ def skewness(u: Array) -> Array:
     return np.minimum(found, cube)
 
 
-@lru_cache(maxsize=8)
-def _second_moment(rate: float) -> float:
-    """E (a / r)^2 for values a whole interval apart."""
-    return up((2.0 * math.exp(rate) + math.exp(-2.0 * rate)) / 3.0, _SUMMED)
+@lru_cache(maxsize=32)
+def _moment(rate: float, k: int) -> float:
+    """E (a / r)^k for values a whole interval apart."""
+    value = k * math.exp((k - 1.0) * rate) + (k - 1.0) * math.exp(-k * rate)
+    return up(value / (2.0 * k - 1.0), _SUMMED)
 
 
-def _laplace(randomizer: Randomizer) -> tuple[float, float]:
-    """eps0, and the chance that a user reports."""
+@dataclass(frozen=True)
+class _Noise:
+    """eps0, the chance that a user reports, and the step of the grid, 0 if there is none."""
+
+    eps0: float
+    rate: float
+    step: float
+
+
+def _laplace(randomizer: Randomizer) -> _Noise:
     inner, rate = one_round(randomizer), 1.0
     if isinstance(randomizer, CheckIn):
         inner, rate = randomizer.randomizer, randomizer.rate
-    if not (isinstance(inner, Laplace) and _LEAST_BUDGET <= inner.eps0 <= _MOST_BUDGET):
-        condition = f"Laplace noise on an interval, eps0 from {_LEAST_BUDGET:g} to {_MOST_BUDGET:g}"
+    if not (is_laplace(inner) and _LEAST_BUDGET <= inner.eps0 <= _MOST_BUDGET):
+        condition = (
+            f"Laplace noise on an interval, or of eps0 / levels <= {WIDEST_STEP:g} on a grid,"
+            f" eps0 from {_LEAST_BUDGET:g} to {_MOST_BUDGET:g}"
+        )
         raise RegimeError(condition, str(randomizer))
     if not rate >= _LEAST_RATE:
         raise RegimeError(f"check-in of at least {_LEAST_RATE:g}", str(randomizer))
-    return inner.eps0, rate
+    step = 1.0 / inner.levels if isinstance(inner, DiscreteLaplace) else 0.0
+    return _Noise(inner.eps0, rate, step)
 
 
 @bound(
@@ -383,28 +462,25 @@ def _laplace(randomizer: Randomizer) -> tuple[float, float]:
         id="swap-laplace",
         citation="our own",
         statement="the swap bound over all numbers that the victim and the others may hold",
-        validity="Laplace noise on an interval, 0.01 <= eps0 <= 12, n >= 100, check-in of at least 1e-3; what a user"
-        " reports depends on that user's value alone, not on other reports",
+        validity="Laplace noise on an interval, or discrete Laplace noise with eps0 / levels <= 0.05; 0.01 <= eps0 <= 12,"
+        " check-in of at least 1e-3, n times that at least 100 and 8 e^(1.5 eps0); what a user reports depends on that user's value alone, not on other"
+        " reports",
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/swap.md",
     ),
     _laplace,
-    asked_of=False,
+    dear=True,
 )
-def swap_laplace(who: tuple[float, float], n: int) -> Curve:
+def swap_laplace(noise: _Noise, n: int) -> Curve:
     """Clamping reports is post-processing."""
-    eps0, rate = who
-    if n < _LEAST_USERS:
-        raise RegimeError(f"n >= {_LEAST_USERS}", str(n))
+    if not n * noise.rate >= _LEAST_USERS * max(math.exp(1.5 * noise.eps0) / 12.5, 1.0):
+        condition = f"n times the check-in >= {_LEAST_USERS} and 8 exp(1.5 eps0)"
+        raise RegimeError(condition, f"{n} users, eps0 = {noise.eps0:g}")
 
     @lru_cache(maxsize=256)
     def delta(epsilon: float) -> float:
-        return laplace_delta(eps0, rate, n, epsilon)
+        return laplace_delta(noise.eps0, noise.rate, n, epsilon, noise.step)
 
-    def profile(epsilon: float, _width: float) -> Enclosure:
-        return Enclosure(delta(epsilon), delta(epsilon))
-
-    power = _power(_triples(eps0, *_CLASSES[1::-1]), rate)
-    guess = partial(gaussian_start, math.sqrt(min(power / n, 1e4)))
-    return SwapCurve(profile, PureEnd(eps0), guess=guess)
+    power = _power(_triples(noise.eps0, *_CLASSES[1::-1]), noise.rate)
+    return falling_curve(lambda epsilon, _: delta(epsilon), power / n, noise.eps0)

@@ -35,6 +35,8 @@ class Bound(Generic[C]):
     """Where it may be the tightest; None: nowhere, it is only compared with others."""
     turn: int = 9
     """Bounds are asked in this order: first those likely to be tightest."""
+    dear: bool = False
+    """Takes long: asked last, and only where both ends do not meet without it."""
 
     @property
     def leaks(self) -> bool:
@@ -73,7 +75,12 @@ _BOUNDS: dict[str, Bound[Any]] = {}
 
 
 def bound(
-    theorem: Theorem, speaks_of: Scope, *, asked_of: Scope | bool = True, turn: int = 9
+    theorem: Theorem,
+    speaks_of: Scope,
+    *,
+    asked_of: Scope | bool = True,
+    turn: int = 9,
+    dear: bool = False,
 ) -> Callable[[Callable[[Any, int], C]], Bound[C]]:
     """Register the decorated function as the implementation of ``theorem``.
 
@@ -97,7 +104,9 @@ def bound(
     asked = asked_of if callable(asked_of) else speaks_of if asked_of else None
 
     def add(function: Callable[[Any, int], C]) -> Bound[C]:
-        made = _BOUNDS[theorem.id] = Bound(register(theorem), function, speaks_of, asked, turn)
+        made = _BOUNDS[theorem.id] = Bound(
+            register(theorem), function, speaks_of, asked, turn, dear
+        )
         return made
 
     return add

@@ -16,13 +16,15 @@ SILENT = (RegimeError, ConversionError)
 """What a bound raises that has no answer here; another may have one."""
 _PROBES = (0.0, 2.0, 5.0)
 """Deviations of a loss at which curves are compared."""
+_CLOSE = 5e-4
+"""Ends so near each other, relatively, meet: nothing is to be gained by dear bounds."""
 _T = TypeVar("_T")
 
 
 def candidates(randomizer: Randomizer) -> tuple[list[Bound[Curve]], list[Bound[Curve]]]:
     """Bounds worth asking: for the guaranteed end, and for the leaked end."""
     asked = [bound for bound in all_bounds() if bound.worth_asking(randomizer)]
-    asked.sort(key=lambda bound: bound.turn)
+    asked.sort(key=lambda bound: (bound.dear, bound.turn))
     return [b for b in asked if not b.leaks], [b for b in asked if b.leaks]
 
 
@@ -63,13 +65,51 @@ class Tightest(Curve):
         pick = self._pick("delta")
         return Enclosure(pick(x.lower for x in found), pick(x.upper for x in found))
 
-    def best(self, quantity: str, at: float, enough: float | None = None) -> Value:
-        """The best answer, labelled, or the first that is no larger than ``enough``."""
-        return self._labelled(quantity, lambda curve: getattr(curve, quantity)(at), enough)
+    def best(
+        self,
+        quantity: str,
+        at: float,
+        enough: float | None = None,
+        leaked: Callable[[Value], Value] | None = None,
+    ) -> Value:
+        """The best answer, labelled, or the first that is no larger than ``enough``.
 
-    def quick_delta(self, epsilon: float, width: float, enough: float | None = None) -> Value:
-        """As ``best``, of upper bounds, which may be so much larger."""
-        return self._labelled("delta", lambda curve: curve.enclose(epsilon, width).upper, enough)
+        ``leaked`` finds the other end, given an answer: where the two meet no dear bound is asked.
+        """
+        found: list[Value] = []
+
+        def ask(bound: Bound[Curve], curve: Curve) -> None:
+            if bound.dear and found and leaked is not None:
+                best = self.choose(quantity, found)
+                ends = best.value, leaked(best).value
+                if _meet(*((1.0 - at - x for x in ends) if quantity == "tradeoff" else ends)):
+                    return
+                if quantity == "epsilon" and not curve.seen_below(best.value, at):
+                    return
+            found.append(bound.theorem.value(getattr(curve, quantity)(at)))
+
+        for _ in self.answers(ask):
+            if enough is not None and found and found[-1].value <= enough:
+                break
+        return self.choose(quantity, found)
+
+    def quick_delta(
+        self, epsilon: float, width: float, enough: float | None = None, wanted: float = 0.0
+    ) -> Value:
+        """As ``best``, of upper bounds, which may be so much larger; or the first that is ``enough``.
+
+        Dear bounds are asked only while no other reaches what is ``wanted``.
+        """
+        found: list[Value] = []
+
+        def ask(bound: Bound[Curve], curve: Curve) -> None:
+            if not (bound.dear and found and self.choose("delta", found).value <= wanted):
+                found.append(bound.theorem.value(curve.enclose(epsilon, width).upper))
+
+        for _ in self.answers(ask):
+            if enough is not None and found and found[-1].value <= enough:
+                break
+        return self.choose("delta", found)
 
     def largest_epsilon(self, delta: float, most: float) -> Value:
         """As ``best``, of what data sets leak; nothing leaks more than ``most``.
@@ -110,7 +150,7 @@ class Tightest(Curve):
         return [pick(column) for column in zip(*rows, strict=True)]
 
     def useful(self) -> Sequence[Bound[Curve]]:
-        """Those with the tightest delta somewhere, and those without a delta."""
+        """Those with the tightest delta somewhere, dear ones left out or not, and those without a delta."""
         if len(self.bounds) < 2:
             return self.bounds
         pick, start = self._pick("delta"), {}
@@ -121,7 +161,16 @@ class Tightest(Curve):
                 continue
         at = [2.5 * pick(start.values(), default=0.0) * k for k in _PROBES]
         deltas = {each: self._curves[each].sketched("delta", at) for each in start}
-        best = {pick(deltas, key=lambda i: deltas[i][k]) for k in range(len(_PROBES)) if deltas}
+        plain = [b.theorem.id for b in self.bounds if not b.dear and b.theorem.id in deltas]
+        best = {
+            pick(among, key=lambda i: deltas[i][k])
+            for among in (
+                plain,
+                list(deltas),
+            )  # a dear bound is asked beside the others, not instead
+            for k in range(len(_PROBES))
+            if among
+        }
         return [b for b in self.bounds if b.theorem.id in best or b.theorem.id not in deltas]
 
     def answers(
@@ -157,12 +206,7 @@ class Tightest(Curve):
         """Least loss of upper bounds, most of lower ones; a trade-off is large where the loss is small."""
         return max if self.bounds[0].leaks != (quantity == "tradeoff") else min
 
-    def _labelled(
-        self, quantity: str, ask: Callable[[Curve], float], enough: float | None
-    ) -> Value:
-        found = []
-        for value in self.answers(lambda bound, curve: bound.theorem.value(ask(curve))):
-            found.append(value)
-            if enough is not None and value.value <= enough:
-                break
-        return self.choose(quantity, found)
+
+def _meet(one: float, other: float) -> bool:
+    """Of a loss: for a trade-off, what an attack gains over guessing."""
+    return abs(one - other) <= _CLOSE * max(one, other)

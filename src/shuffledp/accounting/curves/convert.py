@@ -17,6 +17,8 @@ Profile = Callable[[float, float], Enclosure]
 """(epsilon, width wanted) -> enclosure of delta, falling and convex in exp(epsilon)."""
 
 _STEEPEST = 690.0
+_FLAT = 0.05
+"""So near its place, in deviations of a loss, the largest value is missed by next to nothing."""
 
 
 def tradeoff_from_profile(
@@ -57,6 +59,26 @@ def tradeoff_from_profile(
         min(max(result.lower - slack, 0.0), 1.0 - alpha),
         min(max(result.upper + slack, beyond), float(complement_above(max(certain, alpha)))),
     )
+
+
+def tradeoff_below(profile: Profile, alpha: float, end: PureEnd) -> float:
+    """At most T(alpha), by few evaluations of a profile that is above both directions.
+
+    As in ``tradeoff_from_profile``, 1 - H_t - t alpha at any t will do: the largest found.
+    """
+    if alpha >= 1.0:
+        return 0.0
+
+    def g(x: float, width: float) -> float:
+        keep = min(math.exp(x), 1.0)
+        value = keep * (1.0 - profile(abs(x), width).upper) - math.exp(x) * alpha
+        return value - roundings(8) * (keep + math.exp(x) * alpha)
+
+    top = min(end.epsilon, _STEEPEST)
+    deviation = 2.5 * profile(0.0, QUICK).upper
+    ends = _around(lambda x: g(x, QUICK), deviation, top)
+    best = peak(lambda x: g(x, QUICK), *ends, apart=_FLAT * deviation)
+    return min(max(g(best, FINE), 0.0), 1.0 - alpha)
 
 
 def _around(f: Callable[[float], float], step: float, top: float) -> tuple[float, float]:

@@ -27,6 +27,7 @@ _UNITS = np.concatenate(
 _PARTS = (30, 50)
 """Where the grid may end early."""
 _FAR = 200.0
+_LARGEST_TILT = 700.0
 _NARROWEST = 1e-100
 """On a finer grid products of differences, which the hull is made of, underflow."""
 _OUTWARD = roundings(16)
@@ -221,6 +222,17 @@ def tradeoffs(losses: Losses, alphas: Array, upper: bool) -> Array:
     best = np.max(1.0 - profile - np.multiply.outer(alphas, knots), axis=-1)
     most = complement_above(alphas) if upper else 1.0 - alphas
     return np.asarray(np.clip(best + (FORMULA if upper else -FORMULA), 0.0, most))
+
+
+def renyi_above(losses: Losses, order: float, pure: float) -> float:
+    """Upper bound of the Rényi divergence of a round whose profile lies below that of these losses.
+
+    ``pure``, its pure budget, is one too: the answer where the losses have none.
+    """
+    if losses.revealing > 0.0 or order * pure > _LARGEST_TILT:
+        return pure
+    value, error = losses.second.log_mgf(order)
+    return min(up(max(value + error, 0.0) / (order - 1.0), roundings(4)), pure)
 
 
 def stated_losses(epsilon: float, delta: float) -> Losses:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from shuffledp import checks
 from shuffledp.accounting.bounds import Bound
@@ -96,20 +96,30 @@ class BoundedProtocol(Protocol):
         """One of delta=, epsilon=, order=, alpha=;
         the best proven bound and the best lower bound."""
         given, value = asked(question)
-        quantity = QUESTIONS[given]
         with answering(self, {given: value}):
-            guaranteed = self._finite(self.proven().best(quantity, value))
-            witnesses = self.tightest(self.candidates()[1])
-            if quantity == "epsilon":
-                leaked = witnesses.largest_epsilon(value, guaranteed.value)
-            else:
-                leaked = witnesses.best(quantity, value)
-            return Interval.of(quantity, guaranteed, self._finite(leaked))
+            guaranteed, leaked = self._ends(QUESTIONS[given], value)
+            return Interval.of(QUESTIONS[given], guaranteed, leaked())
 
     def guaranteed(self, **question: float) -> Value:
         given, value = asked(question)
         with answering(self, {given: value}):
-            return self._finite(self.proven().best(QUESTIONS[given], value))
+            return self._ends(QUESTIONS[given], value)[0]
+
+    def _ends(self, quantity: str, at: float) -> tuple[Value, Callable[[], Value]]:
+        """The guaranteed end, and the leaked one when it is called for."""
+        found: list[Value] = []
+
+        def leaked(guaranteed: Value) -> Value:
+            if not found:
+                witnesses = self.tightest(self.candidates()[1])
+                if quantity == "epsilon":
+                    found.append(witnesses.largest_epsilon(at, guaranteed.value))
+                else:
+                    found.append(witnesses.best(quantity, at))
+            return self._finite(found[0])
+
+        guaranteed = self._finite(self.proven().best(quantity, at, leaked=leaked))
+        return guaranteed, lambda: leaked(guaranteed)
 
     def band(self, **question: Sequence[float]) -> tuple[list[float], list[float]]:
         """Both ends of ``ask`` at many points, for pictures: sound,

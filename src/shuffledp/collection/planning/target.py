@@ -51,10 +51,10 @@ class Target:
 
     @lru_cache(maxsize=256)  # noqa: B019  # targets are few, and small
     def achieved(self, randomizer: Randomizer) -> Value:
-        """delta at the target epsilon, all rounds composed, proven."""
+        """delta at the target epsilon, all rounds composed, proven: as small as needed."""
         protocol = Shuffled(randomizer, self.n)
         if self.rounds == 1:
-            return protocol.proven().quick_delta(self.epsilon, SEARCH)
+            return protocol.proven().quick_delta(self.epsilon, SEARCH, wanted=self.delta)
         return Rounds([(protocol, self.rounds)]).bound("composition", epsilon=self.epsilon)
 
     def unshuffled(self) -> float:

@@ -44,7 +44,7 @@ def figure(label: str, points: list[tuple[float, float, float]], remarks: list[s
     """``points``: (abscissa, eps0, order)."""
     rows: list[Row] = []
     for x, eps0, order in points:
-        protocol = Shuffled(LDP(eps0), _N)
+        protocol = Shuffled(LDP(eps0, sequential=True), _N)
         values = {theorem: _value(protocol, theorem, order) for theorem in _CURVES}
         claimed, lower, leaked = (
             values[name] for name in ("chen-2024-gdp", "girgis-2021-lower", "dataset-3rr")
@@ -111,7 +111,11 @@ def table_1() -> Result:
     ]
     budgets = (0.5, 1.0, 2.0)
     rows: list[Row] = [
-        (name, formula, *(_value(Shuffled(LDP(eps0), _N), theorem, 4.0) for eps0 in budgets))
+        (
+            name,
+            formula,
+            *(_value(Shuffled(LDP(eps0, sequential=True), _N), theorem, 4.0) for eps0 in budgets),
+        )
         for name, formula, theorem in formulas
     ]
 
@@ -140,7 +144,7 @@ def composition() -> Result:
     rows: list[Row] = []
     for eps0 in (0.5, 2.0, 5.0, 7.0):
         for rounds in (2, 10, 50, 100, 1000):
-            together = Rounds([(Shuffled(LDP(eps0), _N), rounds)])
+            together = Rounds([(Shuffled(LDP(eps0, sequential=True), _N), rounds)])
             values = [together.bound(theorem, delta=1e-5).value for theorem in routes]
             verdict = "below the leak" if values[0] < values[-1] else ""
             rows.append((eps0, rounds, *values, verdict))

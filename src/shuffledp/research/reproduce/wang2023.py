@@ -45,7 +45,7 @@ _STEP = 100
 
 def table_1() -> Result:
     """delta at given epsilon: Corollary 4.3 against the closed form of Feldman et al. 2023."""
-    protocol = Shuffled(LDP(_EPS0), _N)
+    protocol = Shuffled(LDP(_EPS0, sequential=True), _N)
     rows: list[Row] = []
     for epsilon, printed_closed, printed in _TABLE_1:
         ours = protocol.bound("wang-2023", epsilon=epsilon).value
@@ -120,7 +120,7 @@ def stepped_epsilon(delta: float, step: int = _STEP) -> float:
 
 def table_2() -> Result:
     """epsilon at given delta, with upper and lower bounds."""
-    protocol = Shuffled(LDP(_EPS0), _N)
+    protocol = Shuffled(LDP(_EPS0, sequential=True), _N)
     rows: list[Row] = []
     for delta, printed, printed_closed, printed_lower in _TABLE_2:
         ours = protocol.bound("wang-2023", delta=delta).value
@@ -204,7 +204,7 @@ def figure_1() -> Result:
     alphas = [k / 20.0 for k in range(21)]
     rows: list[Row] = []
     for eps0 in _BUDGETS:
-        protocol = Shuffled(LDP(eps0), _N)
+        protocol = Shuffled(LDP(eps0, sequential=True), _N)
         theorem = protocol.curve("wang-2023")
         exact = protocol.curve("stronger-clones")
         try:
