@@ -3,13 +3,15 @@
 import os
 import sqlite3
 import threading
+from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from shuffledp.errors import ParameterError, ServiceError, TooFewError
+from shuffledp.errors import BusyError, ParameterError, ServiceError, TooFewError
 from shuffledp.service.store import State, Store, Upload, open_store
+from shuffledp.service.store.postgres import PostgresStore
 from shuffledp.service.wire import Problem
 
 TASK, OTHER = b"T" * 32, b"O" * 32
@@ -312,7 +314,18 @@ def test_stores_that_cannot_be_used(tmp_path: Path) -> None:
         open_store("postgresql://user:%zz@host/")
 
 
-def test_who_has_released_makes_room_at_once(store: Store) -> None:
-    for _ in range(40):
-        with store.releasing():
+def test_who_has_released_makes_room_at_once(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server notices the end of a session late; here it never does."""
+    kept = open_store(where)
+    if isinstance(kept, PostgresStore):
+        session = kept._connect()
+        monkeypatch.setattr(kept, "_connection", lambda _kept: nullcontext(session))
+        with kept.releasing():
             pass
+        monkeypatch.undo()
+        with kept.releasing():
+            pass
+        session.close()
+    with kept.releasing(), pytest.raises(BusyError), open_store(where).releasing():
+        pass
+    kept.close()
