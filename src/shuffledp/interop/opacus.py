@@ -82,7 +82,7 @@ class ShuffleAccountant(IAccountant):  # type: ignore[misc]
         return hook
 
     def _protocol(self, noise_multiplier: float, sample_rate: float) -> Shuffled:
-        report = Gaussian(noise_multiplier, self.sensitivity)
+        report = Gaussian(noise_multiplier, self.sensitivity, ball=True)
         return Shuffled(report if sample_rate == 1 else CheckIn(report, sample_rate), self.n)
 
 

@@ -209,7 +209,7 @@ class CheckInRounds(Account):
         return Shuffled(self._report(2.0), self.clients)
 
     def _report(self, sensitivity: float) -> Randomizer:
-        report = Gaussian(self.sigma, sensitivity)
+        report = Gaussian(self.sigma, sensitivity, ball=True)
         return report if self.rate == 1.0 else CheckIn(report, self.rate)
 
     def guarantee(self, releases: int, delta: float) -> Value:

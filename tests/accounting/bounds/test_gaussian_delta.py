@@ -100,11 +100,11 @@ def test_against_simulation() -> None:
 @pytest.mark.parametrize(
     "randomizer",
     [
-        Gaussian(3.0, 2.0),
-        CheckIn(Gaussian(3.0, 2.0), 0.2),
-        Subsampled(Gaussian(3.0, 2.0), 100),
-        Repeated(Gaussian(3.0, 2.0), 8),
-        Repeated(CheckIn(Gaussian(3.0, 2.0), 0.2), 8),
+        Gaussian(3.0, 2.0, ball=True),
+        CheckIn(Gaussian(3.0, 2.0, ball=True), 0.2),
+        Subsampled(Gaussian(3.0, 2.0, ball=True), 100),
+        Repeated(Gaussian(3.0, 2.0, ball=True), 8),
+        Repeated(CheckIn(Gaussian(3.0, 2.0, ball=True), 0.2), 8),
     ],
     ids=str,
 )

@@ -165,15 +165,18 @@ ASKED = {
     ),
     KRR(4, eps0=1.0): (["blanket", "stronger-clones"], ["dataset"]),
     Gaussian(3.0): (
-        ["blanket", "gaussian-unshuffled", "gaussian-approximate"],
-        ["shuffle-gaussian", "dataset"],
+        ["blanket", "swap-gaussian", "gaussian-unshuffled", "gaussian-approximate"],
+        ["shuffle-gaussian-triangle", "shuffle-gaussian", "dataset"],
     ),
     Subsampled(KRR(4, eps0=1.0), 10): (["swap-drawn", "subsampled"], ["subsampled-dataset"]),
     LDP(1.0, sequential=True): (
         ["stronger-clones", "swap-sequential"],
         ["dataset-2rr", "dataset-3rr"],
     ),
-    Subsampled(Gaussian(3.0), 10): (["gaussian-unshuffled", "subsampled"], ["shuffle-gaussian"]),
+    Subsampled(Gaussian(3.0, ball=True), 10): (
+        ["swap-gaussian", "gaussian-unshuffled", "subsampled"],
+        ["shuffle-gaussian"],
+    ),
     Repeated(LDP(1.0), 2): (["composition"], ["composition-dataset"]),
     Repeated(CheckIn(Gaussian(3.0), 0.5), 2): (
         ["gaussian-unshuffled", "composition"],

@@ -101,7 +101,8 @@ def _fields(described: Any) -> dict[str, Any]:
     return {
         field.name: _plain(getattr(described, field.name))
         for field in fields(described)
-        if field.init
+        # younger fields than some books are told where they say something
+        if field.init and ("described" not in field.metadata or getattr(described, field.name))
     }
 
 

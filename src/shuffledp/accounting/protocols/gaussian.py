@@ -105,6 +105,7 @@ def calibrate_sigma(
     rate: float = 1.0,
     drawn: int | None = None,
     scalar: bool = False,
+    ball: bool = False,
     status: Status = Status.PROVEN,
 ) -> SigmaCalibration:
     """Smallest sigma such that (epsilon, delta) holds over all rounds.
@@ -127,7 +128,9 @@ def calibrate_sigma(
     drawn
         Users drawn each round, without replacement, instead of a check-in.
     scalar
-        Whether values are numbers in an interval, for which more is proven.
+        Whether values are numbers in an interval of that length.
+    ball
+        Whether values lie in a ball of that diameter, as vectors clipped to a norm do.
     status
         PROVEN asks for every data set, FIXED_PAIR for the pair of shuffle-gaussian only.
 
@@ -153,7 +156,7 @@ def calibrate_sigma(
     times = checks.count("rounds", rounds)
 
     def protocol(scale: float) -> Shuffled:
-        inner: Randomizer = Gaussian(scale * distance, distance, scalar)
+        inner: Randomizer = Gaussian(scale * distance, distance, scalar, ball)
         if drawn is not None:
             inner = Subsampled(inner, drawn)
         elif rate != 1.0:

@@ -42,10 +42,15 @@ PARAMETERS = {
     "sigma": Parameter(float, "Noise deviation"),
     "sensitivity": Parameter(
         float,
-        "Largest distance of two values, 2 unless given: the diameter of the unit ball that values"
-        " are clipped to",
+        "Largest distance of two values, 2 unless given: the diameter of the unit ball, for values"
+        " clipped to it",
     ),
     "scalar": Parameter(bool, "Values are numbers in an interval, not vectors: a better guarantee"),
+    "ball": Parameter(
+        bool,
+        "Values lie in a ball whose diameter is the sensitivity, as vectors clipped to a norm do: a"
+        " better guarantee",
+    ),
     "sequential": Parameter(
         bool, "Shuffled data visited in order: what is reported may depend on earlier reports"
     ),

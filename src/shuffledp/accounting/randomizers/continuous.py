@@ -242,23 +242,26 @@ class Gaussian(AdditiveNoise):
     sigma
         Deviation of the noise.
     sensitivity
-        Largest distance of two values. For vectors clipped to a ball it is the diameter: 2 for the
-        unit ball.
+        Largest distance of two values. If nothing else is said, values are points of any dimension
+        of which no two are farther apart.
     scalar
-        Whether values are numbers in an interval of that length: then the worst pair of values is
-        known, and a much better guarantee is proven.
+        Whether values are numbers in an interval of that length.
+    ball
+        Whether values lie in a ball of that diameter, as vectors clipped to a norm do, which hides
+        them better: the sensitivity is twice the norm, 2 for the unit ball.
 
     Examples
     --------
     >>> from shuffledp import Gaussian, Shuffled
-    >>> protocol = Shuffled(Gaussian(sigma=5.0, scalar=True), n=1000)
-    >>> round(protocol.bound("blanket", delta=1e-6).value, 3)
-    0.052
+    >>> protocol = Shuffled(Gaussian(sigma=2.0, ball=True), n=10_000)
+    >>> print(protocol.epsilon(delta=1e-6))
+    epsilon in [0.0458..., 0.0484...] (PROVEN by swap-gaussian; leaked by shuffle-gaussian)
     """
 
     sigma: float
     sensitivity: float = 2.0
     scalar: bool = False
+    ball: bool = field(default=False, metadata={"described": "where it is true"})
     pair_argument: ClassVar[str] = (
         "on a line the two ends are the worst pair (docs/proofs/gaussian_pair.md)"
     )
@@ -268,14 +271,21 @@ class Gaussian(AdditiveNoise):
         object.__setattr__(self, "sensitivity", checks.positive("sensitivity", self.sensitivity))
         if not 1e-4 <= self.sigma / self.sensitivity <= 1e6:
             raise ParameterError("sigma", "between 1e-4 and 1e6 times the sensitivity", self.sigma)
+        if self.scalar and self.ball:
+            raise ParameterError("ball", "left out for numbers (scalar)", self.ball)
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
         return math.inf
 
+    @property
+    def space(self) -> str:
+        """Where values lie: in a "set" of that diameter, in a "ball" or on a "line"."""
+        return "line" if self.scalar else "ball" if self.ball else "set"
+
     def __str__(self) -> str:
         noise = f"Gaussian noise, sigma = {in_full(self.sigma)}, sensitivity {self.sensitivity:g}"
-        return noise + (", on a line" if self.scalar else "")
+        return noise + {"set": "", "ball": ", in a ball", "line": ", on a line"}[self.space]
 
     def blankets(self) -> list[VictimPair]:
         if not self.scalar:

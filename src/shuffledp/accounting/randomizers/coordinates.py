@@ -113,3 +113,7 @@ class GaussianVector(Gaussian):
         checks.whole("dimensions", self.dimensions, 1)
         if self.scalar:
             raise ParameterError("scalar", "left out for vectors", self.scalar)
+
+    @property
+    def space(self) -> str:
+        return "ball"

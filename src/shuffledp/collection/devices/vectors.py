@@ -66,7 +66,7 @@ class GaussianVectorDevice(Vector):
     dtype = np.dtype(np.int32)
 
     def __init__(self, asked: GaussianVector) -> None:
-        self.randomizer = Gaussian(asked.sigma, asked.sensitivity)
+        self.randomizer = Gaussian(asked.sigma, asked.sensitivity, ball=True)
         self.dimensions = self.columns = asked.dimensions
         self.width = 4 * asked.dimensions
         self.radius = 0.5 * asked.sensitivity

@@ -81,6 +81,7 @@ def _sigma(
     as_json: bool,
     sensitivity: float | None,
     scalar: bool | None,
+    ball: bool | None,
     check_in: float | None,
     drawn: int | None,
     rounds: int | None,
@@ -105,6 +106,7 @@ def _sigma(
         rate=1.0 if check_in is None else check_in,
         drawn=drawn,
         scalar=bool(scalar),
+        ball=bool(ball),
         status=Status(status),
     )
     if as_json:

@@ -100,8 +100,10 @@ def calibration(given: Given) -> dict[str, Any]:
             rounds=given.get("rounds", 1),
             rate=given.get("check_in", 1.0),
             drawn=given.get("drawn"),
+            scalar=given.get("scalar", False),
+            ball=given.get("ball", False),
         )
-        shown = {k: v for k, v in given.items() if k not in ("sigma", "find", "scalar", *target)}
+        shown = {k: v for k, v in given.items() if k not in ("sigma", "find", *target)}
         return {
             "find": "sigma",
             "value": found.sigma,

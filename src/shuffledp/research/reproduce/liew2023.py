@@ -26,8 +26,7 @@ def _over(randomizer: Randomizer, rounds: int) -> Randomizer:
 
 def _proven(protocol: Shuffled) -> float:
     """epsilon for every data set, in any dimension."""
-    many = isinstance(protocol.randomizer, Repeated)
-    return protocol.bound("composition" if many else "gaussian-approximate", delta=_DELTA).value
+    return protocol.guaranteed(delta=_DELTA).value
 
 
 def _few_orders(curve: OrderTable) -> float:

@@ -9,8 +9,9 @@ const FIELDS = {
   g: { label: "Hash range g", hint: "empty: the optimum" },
   d: { label: "Subset size d", hint: "empty: the optimum" },
   levels: { label: "Largest value", start: "10" },
-  sensitivity: { label: "Sensitivity", hint: "default 2, the diameter of the unit ball" },
+  sensitivity: { label: "Sensitivity", hint: "largest distance of two values, default 2" },
   scalar: { label: "Values are numbers, not vectors", check: true },
+  ball: { label: "Vectors clipped to a ball of that diameter", check: true },
   sequential: { label: "Reports may depend on earlier ones", check: true },
 };
 const DEFAULTS = { n: "100000", delta: "1e-6", epsilon: "0.05", alpha: "0.05" };
