@@ -14,7 +14,7 @@ def _upper(eps0: float, n: int, epsilon: float) -> float:
     return Shuffled(LDP(eps0), n).proven().delta(epsilon)
 
 
-@settings(max_examples=15)
+@settings(max_examples=40)
 @given(st.floats(0.0, 9.0), st.floats(-2.0, 0.6), st.floats(1.0, 15.0))
 def test_largest_eps0(size: float, log_epsilon: float, digits: float) -> None:
     n, epsilon, delta = round(10.0**size), 10.0**log_epsilon, 10.0**-digits
@@ -26,7 +26,7 @@ def test_largest_eps0(size: float, log_epsilon: float, digits: float) -> None:
     assert _upper(found.value * (1.0 + 1e-6), n, epsilon) > delta
 
 
-@settings(max_examples=15)
+@settings(max_examples=40)
 @given(st.floats(-3.0, 0.9), st.floats(0.02, 0.95), st.floats(0.6, 12.0))
 def test_smallest_n(log_eps0: float, share: float, digits: float) -> None:
     eps0 = 10.0**log_eps0
