@@ -1,4 +1,4 @@
-"""A running service killed at random moments, while clients upload over HTTP and releases are made.
+"""A running service killed after some number of answers, while clients upload and releases are made.
 
 Run by itself, so that it may fork: python -m tests.service.killed_server STORE FOLDER KILLS SEED
 """
@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -30,6 +29,8 @@ from tests.service.made import Clock, make_ring, make_task
 from tests.service.serving import TOKEN
 
 CLIENTS = 3
+ANSWERS = 100
+"""A service is killed after fewer than so many, in the middle of the next ones."""
 
 
 def _child(work: Callable[[], object]) -> int:
@@ -76,7 +77,7 @@ def main(where: str, place: str, kills: int, seed: int) -> None:
         config = uvicorn.Config(app, loop="uvloop", http=http, ws="none", log_config=None)
         uvicorn.Server(config).run([listening])
 
-    def client(turn: int, number: int) -> None:
+    def client(turn: int, number: int, answers: int) -> None:
         """Uploads until nobody answers; every third one is sent twice."""
         listening.close()
         with Client(f"http://127.0.0.1:{port}", timeout=20) as connection:
@@ -87,10 +88,11 @@ def main(where: str, place: str, kills: int, seed: int) -> None:
                         answer = connection.request("POST", path, body, content_type=MEDIA_REPORTS)
                     except (OSError, HTTPException):
                         return
+                    os.write(answers, b"u")
                     if answer.status == 201:
                         witness.note("acknowledged", *range(start, start + 4))
 
-    def releases() -> None:
+    def releases(answers: int) -> None:
         listening.close()
         with Client(f"http://127.0.0.1:{port}", timeout=20) as connection:
             while True:
@@ -101,6 +103,7 @@ def main(where: str, place: str, kills: int, seed: int) -> None:
                     )
                 except (OSError, HTTPException):
                     return
+                os.write(answers, b"r")
 
     def check() -> None:
         mine = shuffler()
@@ -111,16 +114,20 @@ def main(where: str, place: str, kills: int, seed: int) -> None:
         server = _child(serve)
         with Client(f"http://127.0.0.1:{port}", timeout=60) as connection:
             assert connection.request("GET", "/healthz").status == 200
+        heard, answers = os.pipe()
         # each takes numbers of its own
-        others = [_child(partial(client, turn, number)) for number in range(CLIENTS)]
-        others.append(_child(releases))
-        time.sleep(random.uniform(0.0, 0.4))
+        others = [_child(partial(client, turn, number, answers)) for number in range(CLIENTS)]
+        others.append(_child(partial(releases, answers)))
+        os.close(answers)
+        for _ in range(random.randrange(ANSWERS)):
+            assert os.read(heard, 1)
         os.kill(server, signal.SIGKILL)
         os.waitpid(server, 0)
         # whoever waits in the socket's queue is told that nobody is there
         listening.close()
         for each in others:
             assert os.waitpid(each, 0)[1] == 0
+        os.close(heard)
         listening = socket.create_server(("127.0.0.1", port), backlog=64)
         if os.waitpid(_child(check), 0)[1] != 0:
             raise SystemExit(f"kill {turn + 1}: the check failed")

@@ -101,15 +101,30 @@ def test_a_ledger_pays_once_for_each_batch(tmp_path: Path, store: Store) -> None
 def test_what_nobody_can_pay_for_is_not_even_closed(tmp_path: Path, store: Store) -> None:
     """A schedule may try for weeks: nothing grows."""
     ledger = Ledger.open(tmp_path / "ledger.db")
-    ledger.create("people", "0.001", "0.1")
+    ledger.create("people", "3", "0")
     shuffler = make_shuffler(tmp_path, store, book=LedgerBook(ledger))
     task = shuffler.open_task(make_task().document)
+    ledger.spend("people", task.protocol)
     shuffler.accept(task.id, b"".join(records(task, 10)))
     for _ in range(3):
-        with pytest.raises(BudgetExceededError, match="go on waiting"):
+        with pytest.raises(BudgetExceededError, match="nothing is changed"):
             shuffler.release(task.id)
     assert store.batches() == []
     assert store.tasks()[0].epoch == 1
+
+
+def test_a_task_is_opened_only_if_a_batch_can_be_paid_for(tmp_path: Path, store: Store) -> None:
+    ledger = Ledger.open(tmp_path / "ledger.db")
+    shuffler = make_shuffler(tmp_path, store, book=LedgerBook(ledger))
+    document = make_task().document
+    ledger.create("people", "3", "0")
+    with pytest.raises(BudgetExceededError, match="cannot pay for a batch"):
+        shuffler.open_task(make_task(epsilon=3.5).document)
+    assert store.tasks() == []
+    task = shuffler.open_task(document)
+    ledger.spend("people", task.protocol)
+    assert shuffler.open_task(document) == task  # open it was
+    assert len(store.tasks()) == 1
 
 
 def test_a_batch_leaves_no_empty_place_behind(tmp_path: Path, store: Store) -> None:

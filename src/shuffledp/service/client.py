@@ -154,6 +154,7 @@ class Client:
                 if answer.retry_after.isdigit():
                     pause = max(pause, min(float(answer.retry_after), 60.0))
             if attempt + 1 < self._attempts:
+                self.close()  # a server does not keep it for that long, and others need the place
                 self._sleep(pause)
         raise ServiceError(
             f"{self.url} gave no answer after {self._attempts} attempts ({reason}). The same may be"

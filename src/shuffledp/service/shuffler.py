@@ -38,9 +38,6 @@ _BLOCK = 8 << 20
 class Book(Protocol):
     """Who pays."""
 
-    def check(self, task: Task) -> None:
-        """That there is somebody to pay for this task."""
-
     def afford(self, task: Task) -> None:
         """BudgetExceededError if nobody can pay for one more batch."""
 
@@ -57,14 +54,11 @@ class LedgerBook:
 
     ledger: Ledger
 
-    def check(self, task: Task) -> None:
-        self.ledger.balance(task.cohort)
-
     def afford(self, task: Task) -> None:
         if not self.ledger.affords(task.cohort, task.protocol):
             raise BudgetExceededError(
-                f"The cohort {task.cohort!r} cannot pay for another batch of the task"
-                f" {task.id.hex()}: its reports go on waiting."
+                f"The cohort {task.cohort!r} cannot pay for a batch of the task"
+                f" {task.id.hex()}: nothing is changed."
             )
 
     def spend(self, task: Task, batch_id: bytes) -> None:
@@ -112,13 +106,15 @@ class Shuffler:
     # tasks
 
     def open_task(self, document: bytes) -> Task:
-        """Take reports for a task, if its guarantee holds and somebody pays; again is no error."""
+        """Take reports for a task, if its guarantee holds and a batch can be paid for; again
+        is no error."""
         task = Task.read(document)
         if self._clock() >= task.expires:
             raise ServiceError(f"The task {task.id.hex()} has expired.")
         for key in task.shuffler:
             self.ring.check_kept(key.id)
-        self.book.check(task)
+        if all(each.id != task.id for each in self.store.tasks()):
+            self.book.afford(task)
         job, form = task.job, task.format
         self.store.add_task(task.id, task.document, job.n, job.most_users, form.inner)
         self._tasks[task.id] = task

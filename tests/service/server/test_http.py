@@ -458,7 +458,12 @@ def test_a_client_tries_again_and_gives_up_in_words(running: Running, task: Task
         return add(uploads)
 
     store.add = shaky  # type: ignore[method-assign]
-    with Client(running.url, sleep=pauses.append) as client:
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        assert client._connection is None  # it would be closed by then
+
+    with Client(running.url, sleep=pause) as client:
         client.send(Device(task, STREAM).report("A"))
         assert len(calls) == 3
         assert pauses == [5.0, 5.0]

@@ -1,7 +1,6 @@
 """The survey page in a real headless Chromium, against a running shuffler, to the analyst's estimate."""
 
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from shuffledp.service.analyst import open_batch
 from shuffledp.service.store import open_store
 from shuffledp.service.task import Task
 from tests.interfaces.web import chromium
-from tests.service.made import HOUR, key, make_shuffler, make_task, records
+from tests.service.made import HOUR, OPENS, key, make_shuffler, make_task, records
 from tests.service.serving import Running, serving
 from tests.service.test_conformance import bundled
 
@@ -35,8 +34,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """One person's browser."""
+    """One person's browser, at the time of the shuffler."""
     made = browser.new_context()
+    made.clock.install(time=OPENS)
     made.set_default_timeout(120_000)
     yield made
     made.close()
@@ -44,16 +44,9 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Running]:
-    shuffler = make_shuffler(tmp_path, open_store(tmp_path / "store.db"), clock=time.time)
+    shuffler = make_shuffler(tmp_path, open_store(tmp_path / "store.db"))
     with serving(shuffler) as found:
         yield found
-
-
-def _open_now(running: Running, task: Task) -> Task:
-    """The same question, open at the time of the browser's clock."""
-    start = int(time.time()) // HOUR * HOUR
-    moved = replace(task, opens=start, expires=start + 24 * HOUR)
-    return running.app.shuffler.open_task(moved.document)
 
 
 def _visit(context: BrowserContext, running: Running, task: Task, state: str = "ready") -> Page:
@@ -85,7 +78,7 @@ def _accessible(page: Page) -> None:
 def test_from_a_browser_to_an_estimate(
     context: BrowserContext, running: Running, tmp_path: Path
 ) -> None:
-    task = _open_now(running, make_task(title="Which of these?"))
+    task = running.app.shuffler.open_task(make_task(title="Which of these?").document)
     page = _visit(context, running, task)
     _accessible(page)
     assert page.locator("h1").inner_text() == "Which of these?"
@@ -128,7 +121,7 @@ def test_every_device(
     question: str,
     words: str,
 ) -> None:
-    task = _open_now(running, make_task(mechanism, task=question))
+    task = running.app.shuffler.open_task(make_task(mechanism, task=question).document)
     page = _visit(context, running, task)
     if question == "histogram":
         page.get_by_label("C", exact=True).check()
@@ -145,21 +138,21 @@ def test_every_device(
 
 
 def test_what_goes_wrong_is_said(context: BrowserContext, running: Running) -> None:
-    closed = running.app.shuffler.open_task(make_task(title="Later").document)  # opens in 2027
+    later = replace(make_task(title="Later"), opens=OPENS + HOUR)
+    closed = running.app.shuffler.open_task(later.document)
     assert (
         "not open yet"
         in _visit(context, running, closed, "closed").locator("#message").inner_text()
     )
-    programs = _open_now(running, make_task("subset"))
+    programs = running.app.shuffler.open_task(make_task("subset").document)
     page = _visit(context, running, programs, "failed")
     assert "not for browsers" in page.locator("#message").inner_text()
-    task = _open_now(running, make_task(largest=10))
+    task = running.app.shuffler.open_task(make_task(largest=10).document)
     running.app.shuffler.accept(task.id, b"".join(records(task, 10)))
     page = _visit(context, running, task)
-    page.clock.install()  # its pauses pass at once
     page.get_by_label("A", exact=True).check()
     page.get_by_role("button").click()
-    for _ in range(9):
+    for _ in range(9):  # its pauses pass at once
         page.clock.run_for(70_000)
         page.wait_for_timeout(1)
     page.wait_for_selector("body[data-state=failed]")
@@ -173,7 +166,7 @@ def test_what_goes_wrong_is_said(context: BrowserContext, running: Running) -> N
 def test_the_page_keeps_to_itself(running: Running) -> None:
     from shuffledp.service.client import Client
 
-    task = _open_now(running, make_task())
+    task = running.app.shuffler.open_task(make_task().document)
     with Client(running.url) as client:
         for path, status in (
             (f"/survey/{task.id.hex()}", 200),

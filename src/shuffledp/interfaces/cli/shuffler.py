@@ -196,10 +196,10 @@ def _administer(
     settings = _settings(config)
     token = settings.token()
     if token is None:
+        hint = "" if Path(config).exists() else f" There is no {config}: --config names another."
         raise ServiceError(
             f"There is no token in {settings.token_file}: `shuffledp shuffler token` makes one,"
-            " which"
-            " the service reads when it starts."
+            f" which the service reads when it starts.{hint}"
         )
     with Client(url or settings.url, timeout=3600.0) as client:
         return client.administer(token, method, path, body)
