@@ -19,6 +19,7 @@ from shuffledp import (
     optimised_unary,
 )
 from shuffledp.accounting.bounds import swap
+from shuffledp.accounting.bounds.swap_laplace import alone
 from shuffledp.accounting.randomizers.swaps import Arrival, any_randomizer
 
 
@@ -141,3 +142,19 @@ def test_the_values_exchanged_are_the_other_order() -> None:
         for one, other in zip(kinds, others, strict=True):
             assert one.first.tolist() == other.second.tolist()
             assert one.second.tolist() == other.first.tolist()
+
+
+@pytest.mark.parametrize(("eps0", "levels", "steps"), [(1.0, 20, 19), (1.0, 20, 3), (0.2, 4, 4)])
+def test_one_report_on_a_grid_tells_more_than_between(eps0: float, levels: int, steps: int) -> None:
+    """By all outcomes: what is claimed of one report alone holds, and Laplace noise would not do."""
+    ratio = eps0 / levels
+    places = np.arange(-60 * levels, 60 * levels)
+    first, second = (np.tanh(0.5 * ratio) * np.exp(-ratio * np.abs(places - x)) for x in (0, steps))
+    largest = ratio * steps
+    missed = 0
+    for epsilon in np.linspace(0.0, 0.999 * largest, 40).tolist():
+        truth = float(np.maximum(first - math.exp(epsilon) * second, 0.0).sum())
+        assert truth <= alone(eps0, steps / levels, epsilon, 1.0 / levels) <= 1.06 * truth
+        missed += truth > alone(eps0, steps / levels, epsilon)
+    assert missed
+    assert alone(eps0, steps / levels, 1.001 * largest, 1.0 / levels) == 0.0

@@ -191,8 +191,7 @@ def laplace_delta(rate: float, check_in: float, n: int, epsilon: float, step: fl
             break
         log_charge = aim if value < 1.0 else _EASED * log_charge
     for ends in others:
-        # alone, a report tells such values apart no better than this
-        least = up(-math.expm1(min(0.5 * (epsilon - rate * ends[1]), 0.0)), _FORMULA)
+        least = alone(rate, ends[1], epsilon, step)
         log_charge, at = suited, epsilon
         for _ in range(_ATTEMPTS):
             if least <= worst:
@@ -202,6 +201,12 @@ def laplace_delta(rate: float, check_in: float, n: int, epsilon: float, step: fl
             log_charge, at = max(math.log(worst) - 1.0, log_charge), _EASED * at
         worst = max(worst, least)
     return worst
+
+
+def alone(rate: float, distance: float, epsilon: float, step: float = 0.0) -> float:
+    """What one report tells of values at most so far apart; on a grid it tells a little more."""
+    found = -math.expm1(min(0.5 * (epsilon - rate * distance), 0.0))
+    return up(found * (1.0 + math.tanh(0.5 * rate * step)), _FORMULA)
 
 
 def _class_delta(
