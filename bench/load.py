@@ -22,7 +22,10 @@ class Load:
     """Which requests were answered with 201."""
     retry_after: int = 0
     """How many refusals said when to come again."""
+    sending: float = 0.0
+    """Seconds until the last one was sent."""
     lasted: float = 0.0
+    """Seconds until all were answered."""
 
     def share(self, quantile: float, status: int = 201) -> float:
         """The time within which so many of the answers came."""
@@ -86,6 +89,7 @@ class _Driver:
             self.open += 1
             self.resting.popleft().send(self.next, self.requests[self.next])
             self.next += 1
+            self.load.sending = time.perf_counter() - self.start
 
     def answered(self, connection: _Connection, status: int, again: bool) -> None:
         self.open -= 1

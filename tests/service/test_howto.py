@@ -49,7 +49,9 @@ def test_the_guide_runs_as_pasted(page: str, tmp_path: Path) -> None:
     assert "1 tasks, 1 batches: sound" in done.stdout
     assert not re.search(r"Traceback|ERROR", done.stderr)
     private = [tmp_path / "analyst.key", *(tmp_path / "shuffler" / "keys").glob("*.pem")]
-    private += [tmp_path / "shuffler" / name for name in ("admin.token", "shuffler.db")]
+    private += [
+        tmp_path / "shuffler" / name for name in ("shuffler.toml", "admin.token", "shuffler.db")
+    ]
     private += (tmp_path / "shuffler" / "outbox").iterdir()
-    assert len(private) == 5
+    assert len(private) == 6
     assert {path.stat().st_mode & 0o777 for path in private} == {0o600}

@@ -41,8 +41,6 @@ from shuffledp.ledger.rules import Amounts, Rule, RuleMaker, Sum, most
 from shuffledp.ledger.store import Execute, Store
 from shuffledp.ledger.verification import verified
 
-_URLS = ("postgresql://", "postgres://")
-
 
 @dataclass(frozen=True)
 class _Standing:
@@ -87,7 +85,7 @@ class Ledger:
         timeout = checks.positive("timeout", timeout)
         if not isinstance(store, str | Path) or not str(store) or "\0" in str(store):
             raise ParameterError("store", "a path or postgresql://user@host/database", store)
-        if isinstance(store, str) and store.startswith(_URLS):
+        if isinstance(store, str) and "://" in store:  # a mistyped one is not quoted either
             from shuffledp.ledger.postgres import PostgresStore
 
             return cls(PostgresStore(store, timeout))

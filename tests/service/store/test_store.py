@@ -310,8 +310,10 @@ def test_stores_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(ServiceError, match="cannot be used") as error:
         open_store("postgresql://user:secret@127.0.0.1:1/none", timeout=2)
     assert "secret" not in str(error.value)
-    with pytest.raises(ParameterError, match="'store'"):
-        open_store("postgresql://user:%zz@host/")
+    for wrong in ("postgresql://user:%zz@host/", "postgersql://user:secret@host/x?a=b"):
+        with pytest.raises(ParameterError, match="'store'") as refused:
+            open_store(wrong)
+        assert "secret" not in str(refused.value)
 
 
 def test_who_has_released_makes_room_at_once(where: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def init(folder: str, as_json: bool) -> None:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ParameterError("folder", "one that can be made", f"{folder} ({error})") from error
-    write_whole("folder", config, _SAMPLE.encode())
+    write_whole("folder", config, _SAMPLE.encode(), private=True)
     settings = Settings.read(config, {})
     settings.make_token()
     key = KeyRing(settings.keys).rotate()

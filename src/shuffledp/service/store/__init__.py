@@ -20,7 +20,7 @@ __all__ = [
 def open_store(where: str | Path, timeout: float = 60.0, *, make: bool = True) -> Store:
     """The store in an SQLite file or at a postgresql:// URL; its tables are made if there are none,
     unless one that exists is asked for."""
-    if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
+    if isinstance(where, str) and "://" in where:  # a mistyped one is not quoted either
         from shuffledp.service.store.postgres import PostgresStore
 
         store: Store = PostgresStore(where, timeout)
