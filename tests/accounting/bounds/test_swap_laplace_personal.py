@@ -151,3 +151,17 @@ def test_fewer_or_sharper_users_hide_less() -> None:
 def test_refuses_outside_its_regime(victim: float, rates: list[float], counts: list[int]) -> None:
     with pytest.raises(RegimeError):
         own.laplace_classes_curve(victim, rates, counts)
+
+
+def test_neighbouring_hidden_budgets_are_not_taken_for_the_largest() -> None:
+    """Others of the larger rate hide the tails of a smaller one badly: nothing is proven of it."""
+    sharp = {float(budget): 1 for budget in np.linspace(50.0, 99.0, 64)}
+    many = Personalized(LaplaceFamily(), {1.0: 300, 1.1: 300, **sharp}, budgets_visible=False)
+    assert many._class_cuts()[0] == (0, 1)
+    with pytest.raises(RegimeError, match=r"one hidden budget.*1 to 1\.1"):
+        many._swapped(0, 1)
+    assert many._swapped(1, 1).delta(0.1) < 1.0
+    found = many.guarantees(epsilon=0.1).classes[0].interval
+    assert found.theorem != "swap-personal"
+    told = Personalized(LaplaceFamily(), {1.0: 300, 1.1: 300, **sharp}, budgets_visible=True)
+    assert told._swapped(0, 1).delta(0.1) < 1.0  # hidden by equals: noise may be added to all

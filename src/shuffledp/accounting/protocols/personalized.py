@@ -35,7 +35,7 @@ from shuffledp.accounting.curves import Curve, PureEnd
 from shuffledp.accounting.protocols.base import QUESTIONS, Protocol, asked
 from shuffledp.accounting.protocols.budgets import expand
 from shuffledp.accounting.randomizers.families import Family
-from shuffledp.errors import InternalError, ParameterError, answering
+from shuffledp.errors import InternalError, ParameterError, RegimeError, answering
 from shuffledp.labels import Interval, Value
 from shuffledp.numerics.enclosure import QUICK, SEARCH
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
@@ -384,6 +384,9 @@ class Personalized(Protocol):
         if self.budgets_visible:
             others = int(self._counts[low : high + 1].min()) - 1 - self.gone
             return swap_of_equals(self.family.member(strong), max(others, 0) + 1)
+        if low < high and not self.family.nested:  # others may hide the strongest and not the rest
+            weak = f"budgets {float(self._labels[low]):g} to {float(self._labels[high]):g}"
+            raise RegimeError("one hidden budget in each class of users", weak)
         crowd = self._crowd(low, high)
         gone = self.gone + (1 if low < high else 0)
         if self.family.nested:  # the weakest help most
