@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 
 
 class ShuffleDPError(Exception):
@@ -59,8 +60,11 @@ class UnknownTheoremError(ShuffleDPError, KeyError):
 
     def __init__(self, theorem: str, known: list[str]) -> None:
         self.theorem = theorem
+        near = get_close_matches(theorem.lower(), known, n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
         super().__init__(
-            f"The 'theorem' parameter must be one of {', '.join(known)}. Got {theorem!r} instead."
+            f"The 'theorem' parameter must be one of {', '.join(known)}{hint}."
+            f" Got {theorem!r} instead."
         )
 
 

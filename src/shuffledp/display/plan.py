@@ -14,8 +14,8 @@ from shuffledp.labels import in_full
 def _title(plan: Plan) -> str:
     target = plan.target
     return (
-        f"{plan.task.name}: {target.n:,} users, epsilon {in_full(target.epsilon)},"
-        f" delta {in_full(target.delta)},"
+        f"{plan.task.name}: {target.n:,} user{'s' if target.n > 1 else ''},"
+        f" epsilon {in_full(target.epsilon)}, delta {in_full(target.delta)},"
         f" {target.rounds:,} round{'s' if target.rounds > 1 else ''}"
     )
 

@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp import KRR, LDP, BinaryRR, ParameterError, Rounds, Shuffled, Stated, check
+from shuffledp import (
+    KRR,
+    LDP,
+    Aggregated,
+    BinaryRR,
+    ParameterError,
+    PoissonNoise,
+    Rounds,
+    Shuffled,
+    Stated,
+    WithDummies,
+    check,
+    rappor,
+)
 
 PROTOCOLS = st.builds(
     Shuffled, st.builds(LDP, st.floats(0.1, 5.0)), st.integers(1, 60)
@@ -35,6 +48,17 @@ def test_rounds_can_be_checked() -> None:
     known = rounds.epsilon(1e-6)
     assert check(rounds, epsilon=1.001 * known.upper, delta=1e-6).verdict == "PROVEN"
     assert check(rounds, epsilon=0.999 * known.lower, delta=1e-6).verdict == "REFUTED"
+
+
+@pytest.mark.parametrize(
+    "counted", [Aggregated(rappor(k=3, eps0=2.0), n=100), WithDummies(PoissonNoise(50.0), n=100)]
+)
+def test_what_is_counted_can_be_checked(counted: Aggregated | WithDummies) -> None:
+    known = counted.epsilon(1e-6)
+    assert check(counted, epsilon=1.001 * known.upper, delta=1e-6).verdict == "PROVEN"
+    refuted = check(counted, epsilon=0.999 * known.lower, delta=1e-6)
+    assert refuted.verdict == "REFUTED"
+    assert "one data set" in refuted.dataset
 
 
 def test_colluders_count() -> None:

@@ -193,6 +193,13 @@ def test_check_of_a_claim_between_both_ends() -> None:
     assert "OPEN" in result.stdout
 
 
+def test_check_where_only_sums_are_seen() -> None:
+    words = ("--mechanism", "rappor", "--k", 3, "--eps0", 2, "--n", 100, "--only-sums")
+    known = json.loads(good("account", *words, "--delta", 1e-6, "--json").stdout)["epsilon"]
+    for claim, code in ((1.001 * known["upper"], 0), (0.999 * known["lower"], 1)):
+        assert run("check", *words, "--epsilon", claim, "--delta", 1e-6).exit_code == code
+
+
 def test_theorems() -> None:
     rows = json.loads(good("theorems", "--json").stdout)
     assert {"id", "citation", "statement", "validity", "status"} <= rows[0].keys()

@@ -15,6 +15,8 @@ from tests.interfaces.cli.test_commands import bad, good
 
 GAUSSIAN = ("--mechanism", "gaussian")
 TARGET = ("--epsilon", 1, "--delta", 1e-5)
+SAMPLED = ("--mechanism", "sample-threshold", "--threshold", 20)
+SUMS = ("--only-sums", "--delta", 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,25 @@ TARGET = ("--epsilon", 1, "--delta", 1e-5)
         (
             ("account", "--eps0", 1, "--n", 10, "--budgets-hidden", "--delta", 1e-5),
             "--budgets-visible must be left out without --budgets",
+        ),
+        (("account", *SAMPLED, "--rate", 2, "--delta", 1e-5), "--rate must be a number strictly"),
+        (
+            ("account", "--eps0", 1, "--n", 10, "--drawn", 0, "--delta", 1e-5),
+            "--drawn must be an integer from 1",
+        ),
+        (
+            ("account", "--mechanism", "gaussian", "--sigma", 1, "--n", 9, *SUMS),
+            "--mechanism must be rr, rappor, oue, discrete-laplace or noise-share",
+        ),
+        (
+            ("account", "--mechanism", "rr", "--eps0", 1, "--n", 9, *SUMS, "--check-in", 0.5),
+            "without --check-in or --drawn. Got 'binary randomized response",
+        ),
+        (("account", "--eps0", 1, "--n", 9), "Got 'none of them'"),
+        (("account", "--eps0", 1, "--n", 9, *TARGET), "Got '--delta and --epsilon'"),
+        (
+            ("account", "--eps0", 1, "--n", 9, "--delta", 0.1, "--theorem", "strong-clones"),
+            "(did you mean stronger-clones?)",
         ),
     ],
 )

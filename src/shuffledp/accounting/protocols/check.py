@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.accounting.bounds import get_bound
 from shuffledp.accounting.protocols.base import BoundedProtocol
 from shuffledp.accounting.protocols.refute import refute
 from shuffledp.accounting.protocols.shuffled import Shuffled
@@ -68,7 +67,8 @@ def check(protocol: BoundedProtocol, *, epsilon: float, delta: float) -> Verdict
     Parameters
     ----------
     protocol
-        ``Shuffled`` or ``Rounds``.
+        ``Shuffled``, ``Rounds``, or one whose analyst sees numbers only (``Aggregated``,
+        ``SampleThreshold``, ``WithDummies``).
     epsilon, delta
         What is claimed.
 
@@ -101,4 +101,4 @@ def _violating(protocol: BoundedProtocol, claim: Verdict) -> str:
     leaks_more = (
         claim.delta.lower > claim.claimed_delta or claim.epsilon.lower > claim.claimed_epsilon
     )
-    return get_bound(claim.epsilon.leaked.theorem).theorem.statement if leaks_more else ""
+    return claim.epsilon.leaked.source.statement if leaks_more else ""

@@ -37,6 +37,10 @@ SHAPE = {
 """Of protocols whose analyst sees numbers, not reports."""
 SHAPES = ("noise-share", "sample-threshold", "dummies")
 """Mechanisms that are such protocols."""
+_SUMMED = (
+    "rr, rappor, oue, discrete-laplace or noise-share where only sums are released, without"
+    " --check-in or --drawn"
+)
 QUESTION = {
     "delta": Parameter(float, "Asks epsilon at this delta"),
     "epsilon": Parameter(float, "Asks delta at this epsilon"),
@@ -63,7 +67,7 @@ def deployment(
         for name, value in shape.items():
             if value is not None:
                 raise ParameterError(
-                    name, "left out without --only-sums or such a mechanism", value
+                    name, "left out unless --only-sums or a mechanism that counts is given", value
                 )
         return protocol(mechanism=mechanism, rounds=rounds, **given)
     made = _counted(mechanism, shape, given)
@@ -96,7 +100,12 @@ def _counted(mechanism: str, shape: dict[str, Any], given: dict[str, Any]) -> Co
     else:
         known = crowd()
         kept = {name: left.pop(name) for name in list(left) if name in given}
-        made = Aggregated(build(mechanism, **kept), **known)
+        try:
+            made = Aggregated(build(mechanism, **kept), **known)
+        except ParameterError as error:
+            if error.parameter != "randomizer":
+                raise
+            raise ParameterError("mechanism", _SUMMED, error.value) from None
     for name, value in left.items():
         raise ParameterError(name, f"left out for {mechanism!r}", value)
     return made
@@ -133,6 +142,6 @@ def question(**given: float | None) -> dict[str, float]:
         raise ParameterError(
             "question",
             "exactly one of " + ", ".join(f"--{name}" for name in QUESTIONS),
-            sorted(asked),
+            " and ".join(f"--{name}" for name in asked) or "none of them",
         )
     return asked

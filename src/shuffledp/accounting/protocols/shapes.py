@@ -226,7 +226,7 @@ class SampleThreshold(_Shape):
         return self.scenes()[0]
 
     def __str__(self) -> str:
-        users = "any number of users" if self.n is None else f"{self.n:,} users"
+        users = "any number of users" if self.n is None else f"{self.n:,} user" + "s" * (self.n > 1)
         above = f" to {self.threshold + self.spread}" if self.spread else ""
         return (
             f"{users}, each reporting with probability {self.rate:g}, counts below"
@@ -273,7 +273,7 @@ class WithDummies(_Shape):
 
     def __str__(self) -> str:
         who = "each user" if self.by_users else "the shuffler"
-        parts = [f"{self.n:,} true values", f"{self.dummies} of dummies per value from {who}"]
+        parts = [f"{self.n:,} true values", f"dummies per value from {who}: {self.dummies}"]
         return ", ".join(
             [*parts, *_words(self), f"values {_HOW[self.neighbours]}", "no local guarantee"]
         )

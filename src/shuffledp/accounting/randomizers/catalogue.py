@@ -184,5 +184,12 @@ def build(mechanism: str, **given: Any) -> Randomizer:
             raise ParameterError(name, f"left out for mechanism {mechanism!r}", present[name])
     randomizer = row.build(**present)
     for name, value in around.items():
-        randomizer = WRAPPERS[name].kind(randomizer, value)  # type: ignore[call-arg]
+        kind = WRAPPERS[name].kind
+        _inner, own = inspect.signature(kind).parameters
+        try:
+            randomizer = kind(randomizer, value)  # type: ignore[call-arg]
+        except ParameterError as error:
+            if error.parameter != own:
+                raise
+            raise ParameterError(name, error.condition, value) from None
     return randomizer

@@ -113,11 +113,12 @@ class _Group(click.Group):
     def _worded(self, ctx: click.Context, error: ShuffleDPError) -> str:
         """Names the option that was typed, or should have been."""
         if isinstance(error, ParameterError) and ctx.invoked_subcommand:
-            name = _OPTIONS.get(error.parameter, error.parameter)
-            for option in self.commands[ctx.invoked_subcommand].params:
-                if isinstance(option, click.Option) and option.name == name:
-                    got = "Nothing was given" if error.value is None else f"Got {error.value!r}"
-                    return f"{option.opts[0]} must be {error.condition}. {got}."
+            options = {each.name: each for each in self.commands[ctx.invoked_subcommand].params}
+            other = options.get(_OPTIONS.get(error.parameter, ""))
+            option = options.get(error.parameter, other)
+            if isinstance(option, click.Option):
+                got = "Nothing was given" if error.value is None else f"Got {error.value!r}"
+                return f"{option.opts[0]} must be {error.condition}. {got}."
         return str(error)
 
 

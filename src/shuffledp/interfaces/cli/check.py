@@ -8,15 +8,16 @@ import click
 
 from shuffledp.accounting.protocols.check import OPEN, PROVEN, REFUTED, Verdict
 from shuffledp.accounting.protocols.check import check as judge
-from shuffledp.accounting.protocols.named import protocol, settings
-from shuffledp.interfaces.cli.options import json_option, print_json, protocol_options
+from shuffledp.accounting.protocols.named import deployment as described
+from shuffledp.accounting.protocols.named import settings
+from shuffledp.interfaces.cli.options import deployment_options, json_option, print_json
 from shuffledp.labels import in_full, outward
 
 _EXIT = {PROVEN: 0, REFUTED: 1, OPEN: 3}
 
 
 @click.command()
-@protocol_options
+@deployment_options
 @click.option("--epsilon", type=float, required=True, help="Claimed epsilon.")
 @click.option("--delta", type=float, required=True, help="Claimed delta.")
 @json_option
@@ -33,12 +34,14 @@ def check(
 
     Exit code 0 if the claim is proven, 1 if a data set refutes it, 3 if neither is known.
     """
-    deployment = protocol(**mechanism)
+    deployment = described(**mechanism)
     found = judge(deployment, epsilon=epsilon, delta=delta)
     if as_json:
         print_json({**found.to_dict(), **settings(deployment)})
     else:
-        click.echo(f"{deployment}  (one user's value replaced; n public)")
+        from shuffledp.display.text import print_heading
+
+        print_heading(deployment, "n public")
         for line in _lines(found):
             click.echo(line)
     context.exit(_EXIT[found.verdict])
@@ -48,19 +51,10 @@ def _lines(found: Verdict) -> list[str]:
     claim = f"({in_full(found.claimed_epsilon)}, {in_full(found.claimed_delta)})"
     proven = outward(found.needed, up=True)
     leaked = outward(found.epsilon.lower, up=False)
-    delta = f"delta {in_full(found.claimed_delta)}"
+    at = f"at delta = {in_full(found.claimed_delta)}"
+    known = f"known {at}: epsilon {proven} is proven, {leaked} is leaked"
     if found.verdict == PROVEN:
-        return [
-            f"PROVEN: {claim} holds for every data set, by {found.proof}",
-            f"what is left: at {delta} epsilon {proven} is enough",
-        ]
+        return [f"PROVEN: {claim} holds for every data set, by {found.proof}", known]
     if found.verdict == REFUTED:
-        return [
-            f"REFUTED: {claim} is violated",
-            f"data set: {found.dataset}",
-            f"right: at {delta} epsilon {proven} is proven, {leaked} is leaked",
-        ]
-    return [
-        f"OPEN: {claim} is neither proven nor refuted",
-        f"known: at {delta} epsilon {proven} is proven, {leaked} is leaked",
-    ]
+        return [f"REFUTED: {claim} is violated", f"data set: {found.dataset}", known]
+    return [f"OPEN: {claim} is neither proven nor refuted", known]
