@@ -37,7 +37,7 @@ def test_what_once_failed(judgement: Judge, case: Case | Relation) -> None:
 
 def test_every_randomizer_is_drawn() -> None:
     wrappers = {"CheckIn", "Repeated", "Subsampled"}
-    assert set(MECHANISMS) | wrappers == set(randomizers.__all__) - {"Randomizer", "Scene"}
+    assert set(MECHANISMS) | wrappers == set(randomizers.__all__) - {"Randomizer", "VictimPair"}
     assert set(MECHANISMS) <= set(shuffledp.__all__)
 
 
