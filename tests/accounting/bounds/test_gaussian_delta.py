@@ -1,13 +1,23 @@
 """delta(eps) of the pair: integration, simulation, composition, and the proven bounds above it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from shuffledp import CheckIn, Gaussian, Repeated, Shuffled, Status, Subsampled, calibrate_sigma
+from shuffledp import (
+    CheckIn,
+    Gaussian,
+    Repeated,
+    Shuffled,
+    SigmaCalibration,
+    Status,
+    Subsampled,
+    calibrate_sigma,
+)
 from shuffledp.accounting.bounds.gaussian_proven import _checked_in
 from shuffledp.accounting.bounds.shuffle_gaussian import gaussian_pair, pair_profile
 from shuffledp.accounting.curves import GDPCurve
@@ -185,18 +195,25 @@ def test_a_huge_local_budget_with_check_in_is_no_guarantee_and_no_crash() -> Non
     assert profile(40.0, 1e-3).upper == 1.0
 
 
+def _with_less_noise(found: SigmaCalibration) -> Shuffled:
+    """A hundredth less: where a theorem's range begins epsilon falls at once."""
+    wrapper = found.protocol.randomizer
+    inner = replace(wrapper.randomizer, sigma=0.99 * found.sigma)
+    return found.protocol.using(replace(wrapper, randomizer=inner))
+
+
 def test_calibration_over_rounds_uses_the_shuffler() -> None:
     found = calibrate_sigma(epsilon=2.0, delta=1e-5, n=2000, rounds=2)
     assert found.achieved.theorem == "composition"
-    assert 1.99 <= found.achieved.value <= 2.0
+    assert found.achieved.value <= 2.0 < _with_less_noise(found).guaranteed(delta=1e-5).value
     assert found.achieved.status is Status.PROVEN
     assert "2 rounds" in str(found.protocol)
 
 
 def test_calibration_of_drawn_users_uses_the_draw() -> None:
     found = calibrate_sigma(epsilon=1.0, delta=1e-5, n=2000, drawn=200)
-    assert found.achieved.theorem == "subsampled"
-    assert 0.99 <= found.achieved.value <= 1.0
+    assert found.achieved.theorem in ("subsampled", "swap-gaussian")
+    assert found.achieved.value <= 1.0 < _with_less_noise(found).guaranteed(delta=1e-5).value
 
 
 def test_calibration_refuses_what_it_would_ignore() -> None:
