@@ -204,7 +204,8 @@ def _smallest(loss: Callable[[float], float], target: float, tolerance: float) -
         high, above, step = low, below, 2.0
         if low == bottom:
             return _LEAST
-    while high - low > _PRECISION and above < -tolerance:
+    # where a theorem's range begins the loss falls at once, and no sigma is near the target
+    while high - low > max(_PRECISION, 0.1 * tolerance) and above < -tolerance:
         share = below / (below - above) if math.isfinite(below) else 0.5
         middle = low + min(max(share, 0.1), 0.9) * (high - low)
         value = miss(middle)
