@@ -195,7 +195,7 @@ def test_gaussian_report(x: float) -> None:
 def test_gaussian_vectors_are_clipped_to_their_ball() -> None:
     """Mean and deviation of every coordinate within 6 standard errors."""
     machine = device(GaussianVector(0.2, 0.5, dimensions=3))
-    assert machine.randomizer == Gaussian(0.2, 0.5)
+    assert machine.randomizer == Gaussian(0.2, 0.5, ball=True)
     n = 50_000
     values = np.tile([1.0, 0.5, 0.5], (n, 1))  # half a range off the middle: a quarter is kept
     reports = (machine.encode(values, secure()) + 0.5) * 2.0**24 * machine.step  # type: ignore[attr-defined]

@@ -65,6 +65,7 @@ VALUES: dict[str, st.SearchStrategy[object]] = {
     "sigma": _log_uniform(0.01, 1e4),
     "sensitivity": _log_uniform(0.1, 10.0),
     "scalar": st.sampled_from(["true", "false"]),
+    "ball": st.sampled_from(["true", "false"]),
     "sequential": st.sampled_from(["true", "false"]),
     "k": st.integers(2, 4096),
     "g": st.integers(2, 4096),

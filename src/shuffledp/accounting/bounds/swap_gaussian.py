@@ -346,7 +346,7 @@ class _Moved:
         # the hat functions of the levels: the sum is convex in C, so below its chords
         at = np.clip(np.searchsorted(nodes, share, "right") - 1, 0, nodes.size - 2)
         part = np.clip((share - nodes[at]) / (nodes[at + 1] - nodes[at]), 0.0, 1.0)
-        part = np.minimum(part * (1.0 + 1e-9) + 1e-14, 1.0)
+        part = np.minimum(up(part, SUMS) + 1e-14, 1.0)
         value = math.exp(window.log_cost)
         for i, (log, theta) in enumerate(zip(logs, thetas, strict=True)):
             weight = np.where(at == i, chance * (1.0 - part), 0.0)
