@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from statistics import NormalDist
 
 import numpy as np
@@ -46,7 +46,7 @@ _DEAR, _TAME = 0.05, 12.0
 """The largest W are cut off at up to this share of delta, above so many units of 1 / theta."""
 _STEP, _COARSE_STEP = 0.1, 0.15
 """Cells of normal variables."""
-_FINE, _COARSE = 2e-3, 1e-2
+_FINE, _COARSE, _SETTLED = 2e-3, 1e-2, 5e-3
 _MOST_SHARE = 0.1
 """Largest C told apart from 1."""
 _RAISED = 1e-5
@@ -149,8 +149,13 @@ class GaussianSwap:
         depth = min(epsilon / self.mu, _DEEPEST)
         if width >= _COARSE and depth > _FAR:
             depth = _below(depth, _STEPS[0])
-        best = self._at(min(epsilon, down(depth * self.mu, FORMULA)), width)
+        smaller = min(epsilon, down(depth * self.mu, FORMULA))
+        if width < _COARSE and self._aim(smaller) < self._least_charge:
+            return self.delta(epsilon, _COARSE)
+        best = self._at(smaller, width)
         normal = best <= _USUAL * math.exp(self._log_delta(epsilon))
+        if width < _COARSE and not normal:
+            return min(best, self.delta(epsilon, _COARSE))
         while not normal and depth > 1.0:
             depth = _below(0.999 * depth, _STEPS[1])
             smaller = down(depth * self.mu, FORMULA)
@@ -166,32 +171,62 @@ class GaussianSwap:
 
     @lru_cache(maxsize=256)  # noqa: B019
     def _at(self, epsilon: float, width: float) -> float:
-        if epsilon > _MOST_EPSILON:
+        if epsilon > _MOST_EPSILON or self._least_charge >= _LARGEST_CHARGE:
             return 1.0
-        log_charge = max(self._log_delta(epsilon) + math.log(_CHARGED), -680.0)
-        best = 1.0
-        for _ in range(1 if width >= _COARSE and epsilon > _FAR * self.mu else _ATTEMPTS):
-            value = None
-            while value is None and log_charge < _LARGEST_CHARGE:
-                value = self._charged(epsilon, log_charge, width)
-                log_charge = log_charge if value is not None else 0.8 * log_charge
-            if value is None:
-                break
-            best = min(best, value)
-            aim = math.log(max(_CHARGED * value, _LEAST_CHARGE))
+        if width < _COARSE:  # what a coarse look found tells what to charge
+            rough = self._at(epsilon, _COARSE)
+            log_charge = max(math.log(max(_CHARGED * rough, _LEAST_CHARGE)), self._least_charge)
+            return min(rough, self._charged(epsilon, log_charge, width))
+        log_charge, best = max(self._aim(epsilon), self._least_charge), 1.0
+        for _ in range(1 if epsilon > _FAR * self.mu else _ATTEMPTS):
+            best = min(best, value := self._charged(epsilon, log_charge, width))
+            aim = max(math.log(max(_CHARGED * value, _LEAST_CHARGE)), self._least_charge)
             if value >= 1.0 or aim - 2.0 <= log_charge <= aim + 0.7:
                 break
             log_charge = aim
         return best
 
-    def _charged(self, epsilon: float, log_charge: float, width: float) -> float | None:
-        crowd = self.crowd
+    def _aim(self, epsilon: float) -> float:
+        """log of what rare reports should cost, about."""
+        return max(self._log_delta(epsilon) + math.log(_CHARGED), -680.0)
+
+    @cached_property
+    def _least_charge(self) -> float:
+        """log of about the least cost that leaves a window for every class of triples."""
+        classes = self.classes(_COARSE)
+
+        def open_(log_charge: float) -> bool:
+            return _windows(classes, self.crowd, log_charge) is not None
+
+        low, high = -680.0, _LARGEST_CHARGE
+        if open_(low) or not open_(high):
+            return low if open_(low) else high
+        while high - low > 0.02 * abs(high):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if open_(middle) else (middle, high)
+        return high
+
+    def _charged(self, epsilon: float, log_charge: float, width: float) -> float:
         classes = self.classes(width)
-        windows = [_Window.of(x, crowd, log_charge - 1.5) for x in classes]
-        if any(window is None for window in windows):
+        windows = _windows(classes, self.crowd, log_charge)
+        if windows is None:
+            return 1.0
+        return _Moved(
+            self, epsilon, list(zip(classes, windows, strict=True)), log_charge, width
+        ).delta()
+
+
+def _windows(
+    classes: tuple[TripleClass, ...], crowd: _Crowd, log_charge: float
+) -> list[_Window] | None:
+    """One for each class, if there are."""
+    found: list[_Window] = []
+    for each in classes:
+        window = _Window.of(each, crowd, log_charge - 1.5)
+        if window is None:
             return None
-        known = [(x, w) for x, w in zip(classes, windows, strict=True) if w is not None]
-        return _Moved(self, epsilon, known, log_charge, width).delta()
+        found.append(window)
+    return found
 
 
 @lru_cache(maxsize=16)
@@ -416,4 +451,6 @@ def swap_gaussian(randomizer: Randomizer, n: int) -> Curve:
         return Enclosure(value, value)
 
     guess = partial(gaussian_start, math.sqrt(min(swap.power / n, 1e4)))
-    return SwapCurve(profile, NEVER, guess=guess, limit=SearchLimit(_MOST_EPSILON))
+    return SwapCurve(
+        profile, NEVER, guess=guess, limit=SearchLimit(_MOST_EPSILON), settled=_SETTLED
+    )

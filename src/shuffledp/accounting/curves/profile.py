@@ -37,7 +37,8 @@ class ProfileCurve(Curve):
     of data sets, LOWER for one concrete pair. ``exact_renyi`` is the pair's own divergence, the
     larger of both directions, where it is known better than through the profile. ``enclose_many``
     encloses a symmetric profile at many epsilons, coarsely and cheaply. Where delta never vanishes
-    searches stop at ``limit``, and say so.
+    searches stop at ``limit``, and say so. A delta off by a share of ``settled`` is close enough
+    for an epsilon.
     """
 
     forward: Profile
@@ -48,6 +49,7 @@ class ProfileCurve(Curve):
     guess: Guess | None = None
     enclose_many: Callable[[list[float]], tuple[Array, Array]] | None = None
     limit: SearchLimit = _LIMIT
+    settled: float = SETTLED
     kind: ClassVar[str] = "profile"
 
     @property
@@ -127,7 +129,7 @@ class ProfileCurve(Curve):
             self.start(delta),
             lower_only=lower,
             upper_only=one_sided and not lower,
-            settled=_CLOSE if width >= QUICK else SETTLED,
+            settled=_CLOSE if width >= QUICK else self.settled,
         )
         if endless and not lower and found.upper >= end and self.enclose(end, width).upper > delta:
             raise ConversionError(f"No epsilon up to {end:g} reaches delta = {delta:g}.")
