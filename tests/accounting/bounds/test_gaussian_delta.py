@@ -202,6 +202,7 @@ def _with_less_noise(found: SigmaCalibration) -> Shuffled:
     return found.protocol.using(replace(wrapper, randomizer=inner))
 
 
+@pytest.mark.slow
 def test_calibration_over_rounds_uses_the_shuffler() -> None:
     found = calibrate_sigma(epsilon=2.0, delta=1e-5, n=2000, rounds=2)
     assert found.achieved.theorem == "composition"

@@ -15,6 +15,8 @@ LOWER = [b for b in all_bounds() if b.theorem.direction is Direction.LOWER]
 # the same curves under another name, or thousands of terms per answer: not in the longest runs
 COSTLY = {"chen-2024-exact", "chen-2024-exact-stronger", "girgis-2021-full"}
 CHEAP = [b for b in PROVEN if b.theorem.id not in COSTLY]
+SWAPS = [b for b in CHEAP if b.theorem.id.startswith("swap")]
+PLAIN = [b for b in CHEAP if b not in SWAPS]
 
 local_budgets = st.floats(-4.0, 1.3).map(lambda x: 10.0**x)
 sizes = st.floats(0.0, 12.0).map(lambda x: round(10.0**x))
@@ -47,7 +49,13 @@ def _check_order(eps0: float, n: int, quantity: str, value: float, proven=PROVEN
 @settings(max_examples=2000)
 @given(local_budgets, small_sizes, shares)
 def test_no_proven_delta_below_a_leak(eps0: float, n: int, share: float) -> None:
-    _check_order(eps0, n, "delta", share * eps0, CHEAP)
+    _check_order(eps0, n, "delta", share * eps0, PLAIN)
+
+
+@settings(max_examples=300)
+@given(local_budgets, st.integers(10, 20_000), shares)
+def test_no_swap_delta_below_a_leak(eps0: float, n: int, share: float) -> None:
+    _check_order(eps0, n, "delta", share * eps0, SWAPS)
 
 
 @settings(max_examples=40)
@@ -88,7 +96,13 @@ def test_no_proven_epsilon_below_a_leak(eps0: float, n: int, digits: float) -> N
 @settings(max_examples=30)
 @given(local_budgets, small_sizes, st.integers(2, 64).map(float) | st.floats(1.001, 64.0))
 def test_no_proven_divergence_below_a_leak(eps0: float, n: int, order: float) -> None:
-    _check_order(eps0, n, "renyi", order)
+    _check_order(eps0, n, "renyi", order, [b for b in PROVEN if b not in SWAPS])
+
+
+@settings(max_examples=10)
+@given(local_budgets, st.integers(10, 20_000), st.floats(1.001, 64.0))
+def test_no_swap_divergence_below_a_leak(eps0: float, n: int, order: float) -> None:
+    _check_order(eps0, n, "renyi", order, SWAPS)
 
 
 @settings(max_examples=12)
@@ -108,7 +122,12 @@ def _check_monotone(eps0: float, n: int, epsilon: float, factor: float) -> None:
     more = min(math.ceil(n * factor), 10**12)
     assert pair(LDP(eps0), more).enclose(epsilon).lower <= here.upper
     assert pair(LDP(eps0 * factor), n).enclose(epsilon).upper >= here.lower
-    found = Shuffled(LDP(eps0), n).delta(epsilon=epsilon)
+
+
+@settings(max_examples=300)
+@given(local_budgets, small_sizes, shares)
+def test_the_ends_of_delta_are_in_order(eps0: float, n: int, share: float) -> None:
+    found = Shuffled(LDP(eps0), n).delta(epsilon=share * eps0)
     assert 0.0 <= found.lower <= found.upper <= 1.0
 
 

@@ -392,14 +392,14 @@ def test_what_was_asked_is_shown_in_full(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_smallest_sigma_is_one_number() -> None:
-    words = ("--mechanism", "gaussian", "--n", 1000, "--epsilon", 1, "--delta", 1e-6)
+    words = ("--mechanism", "gaussian", "--n", 1000, "--epsilon", 0.05, "--delta", 1e-6)
     smallest, used = re.findall(r"sigma(?::| =) ([\d.]+)", good("calibrate", *words).stdout)
     assert smallest == used
 
 
 @pytest.mark.parametrize("mechanism", ["ldp", "gaussian"])
 def test_what_was_checked_is_seen_to_be_below(mechanism: str) -> None:
-    target = ("--epsilon", 0.5, "--delta", 1e-6, "--n", 100_000, "--mechanism", mechanism)
+    target = ("--epsilon", 0.02, "--delta", 1e-6, "--n", 10_000, "--mechanism", mechanism)
     (line,) = [x for x in good("calibrate", *target).stdout.splitlines() if "checked" in x]
     shown, aim = re.findall(r"(\S+) <= (\S+) \(", line)[0]
     assert float(shown) < float(aim)

@@ -56,7 +56,15 @@ def test_compare_lists_the_published_ones() -> None:
 
 def test_calibrate_sigma() -> None:
     text = _run(
-        "calibrate", "--mechanism", "gaussian", "--n", "5000", "--epsilon", "1", "--delta", "1e-6"
+        "calibrate",
+        "--mechanism",
+        "gaussian",
+        "--n",
+        "5000",
+        "--epsilon",
+        "0.05",
+        "--delta",
+        "1e-6",
     )
     assert "smallest sigma" in text
     assert "PROVEN" in text
