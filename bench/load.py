@@ -17,7 +17,7 @@ class Load:
 
     statuses: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
-    """From the first byte sent to the answer."""
+    """To the answer: from the first byte sent, or from when it was due, if there is a rate."""
     accepted: list[int] = field(default_factory=list)
     """Which requests were answered with 201."""
     retry_after: int = 0
@@ -43,8 +43,8 @@ class _Connection(asyncio.Protocol):
         self.transport = transport
         self.driver.idle(self)
 
-    def send(self, number: int, request: bytes) -> None:
-        self.number, self.began = number, time.perf_counter()
+    def send(self, number: int, request: bytes, began: float) -> None:
+        self.number, self.began = number, began
         self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
@@ -87,9 +87,11 @@ class _Driver:
     def feed(self) -> None:
         while self.resting and self.due():
             self.open += 1
-            self.resting.popleft().send(self.next, self.requests[self.next])
+            now = time.perf_counter()
+            began = now if self.rate is None else self.start + self.next / self.rate
+            self.resting.popleft().send(self.next, self.requests[self.next], began)
             self.next += 1
-            self.load.sending = time.perf_counter() - self.start
+            self.load.sending = now - self.start
 
     def answered(self, connection: _Connection, status: int, again: bool) -> None:
         self.open -= 1

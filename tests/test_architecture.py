@@ -13,7 +13,7 @@ import shuffledp
 
 ROOT = Path(shuffledp.__file__).parent
 FLOORS = {
-    "": ["moved", "errors", "checks", "labels", "files"],
+    "": ["moved", "errors", "checks", "labels", "files", "postgres"],
     "numerics": [],
     "accounting": ["randomizers", "curves", "bounds", "protocols"],
     "ledger": [],

@@ -70,19 +70,20 @@ class Purse:
 
     def __init__(self, limit: int = 1000) -> None:
         self.limit = limit
-        self.paid_for: set[bytes] = set()
+        self.paid_for: dict[bytes, bytes] = {}
+        """Batches, and whose they are."""
 
     def afford(self, task: Task) -> None:
         """Says nothing: another process may be faster than whoever asks."""
         assert task.cohort == "people"
 
-    def paid(self, _task: Task) -> set[str]:
-        return {each.hex() for each in self.paid_for}
+    def paid(self, task: Task) -> set[str]:
+        return {batch.hex() for batch, owner in self.paid_for.items() if owner == task.id}
 
-    def spend(self, _task: Task, batch_id: bytes) -> None:
+    def spend(self, task: Task, batch_id: bytes) -> None:
         if batch_id not in self.paid_for and len(self.paid_for) >= self.limit:
             raise BudgetExceededError("The purse is empty.")
-        self.paid_for.add(batch_id)
+        self.paid_for[batch_id] = task.id
 
 
 class Clock:

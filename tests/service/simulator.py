@@ -249,7 +249,10 @@ class World:
         for which, counted in enumerate(found):
             expect(max(counted.values(), default=1) == 1, "a report was released twice")
             expect(set(counted) <= self.sent[which], "a report came from nowhere")
-        expect({bytes.fromhex(path.stem) for path in paths} <= self.book.paid_for, "not paid for")
+        expect(
+            {bytes.fromhex(path.stem) for path in paths} <= self.book.paid_for.keys(),
+            "not paid for",
+        )
         expect(len(self.book.paid_for) <= self.book.limit, "over budget")
         self.released = found
 

@@ -26,7 +26,7 @@ def _inner(task: Task, value: str = "A") -> bytes:
 def _write(task: Task, records: Sequence[bytes], path: Path, number: int | None = None) -> Path:
     rows = np.frombuffer(b"".join(records), np.uint8).reshape(len(records), -1)
     batch = Batch(bytes(range(16)), task, len(records) if number is None else number)
-    write_batch(batch, [rows[:3], rows[3:]], path)
+    write_batch(batch, [rows[:3], rows[3:]], path, 0.0)
     return path
 
 

@@ -35,9 +35,9 @@ def test_killed_before_every_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("where", ["postgres"], indirect=True)
 def test_killed_before_every_call_on_postgres(tmp_path: Path, where: str) -> None:
-    if "://" in where:
-        assert len(_killed_everywhere(where, tmp_path)) > 60
+    assert len(_killed_everywhere(where, tmp_path)) > 60
 
 
 @pytest.mark.slow

@@ -9,19 +9,19 @@ from shuffledp.errors import TooFewError
 from shuffledp.service.shuffler import Shuffler
 from shuffledp.service.store import open_store
 from tests.service.killed import sealed
-from tests.service.made import contents, make_shuffler, make_task
+from tests.service.made import Purse, contents, make_shuffler, make_task
 
 
 @pytest.mark.parametrize("replays", [3_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_no_replay_enters(tmp_path: Path, replays: int) -> None:
     random = Random(7)
-    task = make_task()
+    task, book = make_task(), Purse()
     known: list[bytes] = []
     released: list[int] = []
     replayed = 0
 
     def started() -> Shuffler:
-        mine = make_shuffler(tmp_path, open_store(tmp_path / "store.db"))
+        mine = make_shuffler(tmp_path, open_store(tmp_path / "store.db"), book=book)
         mine.open_task(task.document)
         return mine
 

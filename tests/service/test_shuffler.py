@@ -1,7 +1,10 @@
 """What a shuffler takes in, gives out, and refuses."""
 
 import hashlib
+import shutil
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +18,7 @@ from shuffledp.errors import (
 from shuffledp.ledger import Ledger
 from shuffledp.service.batch import read_batch
 from shuffledp.service.shuffler import LedgerBook
-from shuffledp.service.store import State, Store
+from shuffledp.service.store import State, Store, open_store
 from shuffledp.service.wire import Problem, Refused
 from tests.service.made import (
     HOUR,
@@ -153,6 +156,86 @@ def test_a_batch_that_was_never_paid_for_is_found(tmp_path: Path, store: Store) 
     assert problem == f"batch {released.batch.hex()}: released, and the ledger was never charged"
 
 
+def test_a_store_put_back_from_a_copy_releases_nothing(tmp_path: Path) -> None:
+    """It has forgotten what left, and would release it again together with what came later."""
+    path, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    ledger = Ledger.open(tmp_path / "ledger.db")
+    ledger.create("people", "100", "1e-3")
+    shuffler = make_shuffler(tmp_path, open_store(path), book=LedgerBook(ledger))
+    task = shuffler.open_task(make_task().document)
+    shuffler.accept(task.id, b"".join(records(task, 10)))
+    shuffler.store.scrub()
+    shutil.copy(path, copy)
+    (released,) = shuffler.release(task.id)
+    shuffler.store.close()
+    back = make_shuffler(tmp_path, open_store(copy), book=LedgerBook(ledger))
+    back.accept(task.id, records(task, 1)[0])
+    with pytest.raises(ServiceError, match=r"does not know it.*put back from a copy"):
+        back.release(task.id)
+    assert [each.name for each in (tmp_path / "outbox").iterdir()] == [released.path.name]
+    assert len(ledger.history("people")) == 1
+    assert back.verify() == [
+        f"batch {released.batch.hex()}: the ledger paid for it, and the store does not know it"
+    ]
+    other = back.open_task(make_task(title="A new one").document)  # of the same people
+    back.accept(other.id, b"".join(records(other, 10)))
+    assert back.release(other.id)[0].reports == 10
+    back.store.close()
+
+
+def test_another_ledger_pays_for_nothing(tmp_path: Path, store: Store) -> None:
+    """As when a path in the configuration is changed: the budget would begin anew."""
+    first, second = (Ledger.open(tmp_path / f"{name}.db") for name in ("first", "second"))
+    for ledger in (first, second):
+        ledger.create("people", "100", "1e-3")
+    shuffler = make_shuffler(tmp_path, store, book=LedgerBook(first))
+    task = shuffler.open_task(make_task().document)
+    shuffler.accept(task.id, b"".join(records(task, 10)))
+    shuffler.release(task.id)
+    shuffler.accept(task.id, b"".join(records(task, 10)))
+    changed = make_shuffler(tmp_path, store, ring=shuffler.ring, book=LedgerBook(second))
+    with pytest.raises(ServiceError, match="ledger was never charged"):
+        changed.release(task.id)
+    assert second.history("people") == []
+    assert shuffler.release(task.id)[0].reports == 10
+
+
+def test_a_file_says_no_finer_time_than_its_task(store: Store, tmp_path: Path) -> None:
+    clock = Clock(OPENS + 1.75 * HOUR)
+    shuffler = make_shuffler(tmp_path, store, clock=clock)
+    task = shuffler.open_task(make_task().document)
+    shuffler.accept(task.id, b"".join(records(task, 10)))
+    (released,) = shuffler.release(task.id)
+    assert released.path.stat().st_mtime_ns == (OPENS + HOUR) * 10**9
+
+
+def test_a_release_whose_lock_is_lost_ends_in_one_batch(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server drops the session that holds the lock: a second process takes the batch up while
+    the first still writes it."""
+    book = Purse()
+    first = make_shuffler(tmp_path, store, book=book)
+    second = make_shuffler(tmp_path, store, book=book, ring=first.ring)
+    task = first.open_task(make_task().document)
+    first.accept(task.id, b"".join(records(task, 10)))
+    monkeypatch.setattr(type(store), "releasing", lambda _store: nullcontext())
+    write = first._write
+
+    def slowly(*about: Any) -> None:
+        assert [each.reports for each in second.resume()] == [10]
+        write(*about)
+
+    monkeypatch.setattr(first, "_write", slowly)
+    with pytest.raises(ServiceError, match="is not paid any more"):
+        first.release(task.id)
+    (path,) = (tmp_path / "outbox").iterdir()
+    assert len(contents(path)) == 10
+    assert len(book.paid_for) == 1
+    assert first.verify() == []
+    assert first.resume() == []
+
+
 def test_replays_do_not_enter(store: Store, tmp_path: Path) -> None:
     shuffler = make_shuffler(tmp_path, store)
     task = shuffler.open_task(make_task().document)
@@ -160,7 +243,8 @@ def test_replays_do_not_enter(store: Store, tmp_path: Path) -> None:
     first = shuffler.accept(task.id, sent)
     assert shuffler.accept(task.id, sent + sent) == first + first  # answered alike
     assert shuffler.release(task.id)[0].reports == 15
-    again = make_shuffler(tmp_path, store, ring=shuffler.ring)  # another process
+    # another process
+    again = make_shuffler(tmp_path, store, ring=shuffler.ring, book=shuffler.book)
     again.accept(task.id, sent)
     with pytest.raises(TooFewError, match=r"^0 reports"):
         again.release(task.id)

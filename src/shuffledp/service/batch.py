@@ -62,8 +62,11 @@ class Batch:
         return len(self.header) + self.reports * self.task.format.inner + _DIGEST
 
 
-def write_batch(batch: Batch, blocks: Iterable[np.ndarray], path: str | Path) -> None:
-    """The file, whole or not at all; blocks are rows of bytes, a row per report."""
+def write_batch(
+    batch: Batch, blocks: Iterable[np.ndarray], path: str | Path, moment: float
+) -> None:
+    """The file, whole or not at all; blocks are rows of bytes, a row per report. It says that it
+    was written at this moment."""
     digest, written = hashlib.sha256(batch.header), 0
     with whole_file("out", path, private=True) as file:
         file.write(batch.header)
@@ -78,6 +81,8 @@ def write_batch(batch: Batch, blocks: Iterable[np.ndarray], path: str | Path) ->
                 f" {batch.reports:,}: nothing was released. `shuffledp shuffler verify` says more."
             )
         file.write(digest.digest())
+        file.flush()
+        os.utime(file.fileno(), (moment, moment))
 
 
 def read_batch(path: str | Path) -> tuple[Batch, Iterator[bytes]]:

@@ -45,7 +45,7 @@ class Book(Protocol):
         """Record what a batch costs, once however often it is asked; BudgetExceededError if not."""
 
     def paid(self, task: Task) -> set[str]:
-        """The names of the batches that were paid for."""
+        """The names of the batches of this task that were paid for, by whichever store."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,18 @@ class LedgerBook:
 
     def spend(self, task: Task, batch_id: bytes) -> None:
         name = batch_id.hex()
-        self.ledger.spend(task.cohort, task.protocol, label=f"batch {name}", key=name)
+        self.ledger.spend(task.cohort, task.protocol, label=_label(task, name), key=name)
 
     def paid(self, task: Task) -> set[str]:
-        return {receipt.key for receipt in self.ledger.history(task.cohort) if receipt.key}
+        return {
+            receipt.key
+            for receipt in self.ledger.history(task.cohort)
+            if receipt.key and receipt.label == _label(task, receipt.key)
+        }
+
+
+def _label(task: Task, batch: str) -> str:
+    return f"batch {batch} of task {task.id.hex()}"
 
 
 @dataclass(frozen=True)
@@ -177,13 +185,20 @@ class Shuffler:
         """Finish what was begun for a task; if nothing was, close a batch and release it.
 
         Raises TooFewError below the minimum, and BudgetExceededError if the ledger does not pay:
-        the reports go on waiting.
+        the reports go on waiting. Also if store and ledger do not agree on what left before: a
+        store put back from a copy would release reports again, in other company.
         """
         task = self.task(task_id)
         with self.store.releasing():
             begun = [each for each in self.store.batches(task_id) if each.state in UNFINISHED]
             if begun:
                 return [self._finish(each) for each in begun]
+            if problems := self._disagreements(task):
+                raise ServiceError(
+                    f"Nothing more is released of the task {task.id.hex()}: {'; '.join(problems)}."
+                    " The store or the ledger is another one than before, or was put back from a"
+                    " copy. Open a new task."
+                )
             self.book.afford(task)
             return [self._finish(self.store.close_batch(task_id, self._random(BATCH_ID)))]
 
@@ -243,7 +258,9 @@ class Shuffler:
         try:
             for block in self._blocks(batch, task.format.inner):
                 mixer.add(block)
-            write_batch(about, mixer.release(), path)
+            # the file's own time is no finer than any that the task lets out
+            moment = self._clock() // task.precision * task.precision
+            write_batch(about, mixer.release(), path, moment)
         finally:
             mixer.close()
 
@@ -265,14 +282,24 @@ class Shuffler:
         """What does not add up in store, ledger and keys, in words; every report is read."""
         problems = self.store.verify()
         for each in self.store.tasks():
-            task = self.task(each.id)
-            paid = self.book.paid(task)
-            problems += [
-                f"batch {batch.id.hex()}: {batch.state}, and the ledger was never charged"
-                for batch in self.store.batches(task.id)
-                if batch.state not in (State.CLOSED, State.REFUSED) and batch.id.hex() not in paid
-            ]
+            problems += self._disagreements(self.task(each.id))
         return problems + [f"key {key.hex()}: lost" for key in self.ring.lost]
+
+    def _disagreements(self, task: Task) -> list[str]:
+        """Of store and ledger, in words: batches that only one of them knows."""
+        paid = self.book.paid(task)
+        states = {batch.id.hex(): batch.state for batch in self.store.batches(task.id)}
+        return [
+            *(
+                f"batch {name}: {state}, and the ledger was never charged"
+                for name, state in states.items()
+                if state not in (State.CLOSED, State.REFUSED) and name not in paid
+            ),
+            *(
+                f"batch {name}: the ledger paid for it, and the store does not know it"
+                for name in sorted(paid - states.keys())
+            ),
+        ]
 
     # the end of tasks
 

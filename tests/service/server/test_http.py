@@ -165,8 +165,8 @@ def test_keys_health_and_counts(running: Running, task: Task) -> None:
         _post(running, task, b"".join(records(task, 20)))
         text = client.request("GET", "/metrics").body.decode()
         assert "shuffledp_reports_stored_total 0\n" in text  # 20 are no full thousand
-        running.app.metrics.add("shuffledp_reports_stored", 5990)
-        running.app.metrics.add("shuffledp_reports_refused", 1500, "unopenable")
+        running.app.metrics.add("shuffledp_reports_stored", 6979)
+        running.app.metrics.add("shuffledp_reports_refused", 1999, "unopenable")
         running.app.metrics.add("shuffledp_reports_refused", 999, "unknown-key")
         assert client.request("GET", "/metrics").body.decode() == text  # for a minute
         running.app.metrics._until = 0.0
@@ -304,6 +304,30 @@ def test_a_store_that_fails_acknowledges_nothing(
     store.add = add  # type: ignore[method-assign]
     assert _post(running, task, sent).status == 201
     assert "The disk is full" in caplog.text
+
+
+def test_health_comes_back_before_anybody_sends(tmp_path: Path) -> None:
+    """A balancer that sends nothing to the sick would otherwise never send again."""
+    shuffler = make_shuffler(tmp_path, open_store(tmp_path / "store.db"))
+    task = shuffler.open_task(make_task().document)
+    store, add = shuffler.store, shuffler.store.add
+    tried = threading.Event()
+
+    def broken(uploads: Any) -> Any:
+        if not uploads:
+            tried.set()
+        raise ServiceError("The server is gone.")
+
+    with serving(shuffler, sweep_every=0.01) as running, Client(running.url) as client:
+        store.add = broken  # type: ignore[method-assign]
+        assert _post(running, task, records(task, 1)[0]).status == 503
+        assert tried.wait(30)
+        assert client.request("GET", "/healthz").status == 503
+        store.add = add  # type: ignore[method-assign]
+        end = time.monotonic() + 30
+        while client.request("GET", "/healthz").status != 200:
+            assert time.monotonic() < end
+            time.sleep(0.01)
 
 
 def _raw(running: Running, *parts: bytes, pause: float = 0.0) -> bytes:

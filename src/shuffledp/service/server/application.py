@@ -431,6 +431,7 @@ class Application:
         due = loop.time() + self._release_every
         while True:
             try:
+                await _in_thread(self.intake.try_again)
                 await _in_thread(self._resume)
                 await _in_thread(self.shuffler.sweep)
                 if self._release_every and loop.time() >= due:

@@ -70,6 +70,13 @@ class Intake:
         self._queue.put((upload, future))
         return future
 
+    def try_again(self) -> None:
+        """After a failure: whether the store is there again. Whoever asks for our health before
+        sending anything would otherwise never learn it."""
+        if self.failing:
+            self._store.add([])
+            self.failing = False
+
     def _work(self) -> None:
         ending = False
         while not ending:

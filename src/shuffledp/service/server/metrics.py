@@ -1,19 +1,26 @@
-"""Counts for Prometheus, too coarse to tell when somebody reported."""
+"""Counts for Prometheus, too coarse to tell when somebody reported.
+
+Each thousand is shown once a number of its own, drawn at random, have come beyond it. Else whoever
+sends reports of their own could bring a count to the brink, and see in which minute the next person
+comes; as it is, one report more changes what is shown with a chance of one in a thousand.
+"""
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
+from hashlib import blake2b
 
 STEP = 1000
-"""Reports and requests are shown in full thousands."""
+"""Reports and requests are shown in thousands."""
 STILL = 60.0
 """Seconds for which the same counts are shown."""
 _HELP = {
-    "shuffledp_reports_stored": "Reports on the disk, repeated ones too, in full thousands.",
-    "shuffledp_reports_refused": "Reports refused, by reason, in full thousands.",
-    "shuffledp_requests_refused": "Requests refused, by reason, in full thousands.",
+    "shuffledp_reports_stored": "Reports on the disk, repeated ones too, in thousands.",
+    "shuffledp_reports_refused": "Reports refused, by reason, in thousands.",
+    "shuffledp_requests_refused": "Requests refused, by reason, in thousands.",
     "shuffledp_batches_released": "Batches in the outbox.",
     "shuffledp_releases_refused": "Releases asked for and not made.",
     "shuffledp_storing": "Whether reports can be stored.",
@@ -27,6 +34,7 @@ class Metrics:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._shown, self._clock, self._until = self._counts.copy(), clock, 0.0
+        self._secret = os.urandom(16)
 
     def add(self, name: str, number: int = 1, reason: str = "") -> None:
         """Count."""
@@ -42,13 +50,22 @@ class Metrics:
             kind = "gauge" if name == "shuffledp_storing" else "counter"
             suffix = "" if kind == "gauge" else "_total"
             lines += [f"# HELP {name}{suffix} {said}", f"# TYPE {name}{suffix} {kind}"]
-            step = 1 if name in _EXACT else STEP
             found = {
-                reason: count // step * step  # not even that there is one of a reason
+                reason: shown
                 for (each, reason), count in counts.items()
-                if each == name and count >= step
+                # not even that there is one of a reason
+                if each == name and (shown := self._coarse(name, reason, count))
             }
             for reason, count in sorted((found or {"": 0}).items()):
                 labels = f'{{reason="{reason}"}}' if reason else ""
                 lines.append(f"{name}{suffix}{labels} {count}")
         return "\n".join(lines) + "\n"
+
+    def _coarse(self, name: str, reason: str, count: int) -> int:
+        """A count in thousands, by secret brinks that stay where they are."""
+        if name in _EXACT:
+            return count
+        full = count // STEP
+        drawn = blake2b(f"{name} {reason} {full}".encode(), key=self._secret).digest()
+        brink = int.from_bytes(drawn) % STEP
+        return max(full - (count % STEP < brink), 0) * STEP

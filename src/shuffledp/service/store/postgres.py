@@ -1,4 +1,4 @@
-"""PostgreSQL as the store, by psycopg 3: for several shuffler processes at once.
+"""PostgreSQL as the store: for several shuffler processes at once.
 
 A task's row is locked while reports are added to it, so that they are counted one group after
 another, and a batch is closed between two groups.
@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from shuffledp.errors import BusyError, MissingExtraError, ParameterError, ServiceError
+from shuffledp.errors import BusyError, ServiceError
+from shuffledp.postgres import Server, runner
 from shuffledp.service.store import tables
 from shuffledp.service.store.base import Execute, Store
 
@@ -30,22 +31,8 @@ class PostgresStore(Store):
     row_lock = " FOR UPDATE"
 
     def __init__(self, url: str, timeout: float = 60.0) -> None:
-        try:
-            import psycopg
-            from psycopg.conninfo import conninfo_to_dict
-        except ImportError as error:
-            raise MissingExtraError("postgres", "A store in PostgreSQL") from error
-        self._psycopg: Any = psycopg
-        try:
-            given = conninfo_to_dict(url)
-        except psycopg.Error:
-            raise ParameterError(
-                "store", "a path or postgresql://user@host/database", "an unreadable URL"
-            ) from None
-        self._url, self.timeout = url, timeout
-        self._secrets = [str(v) for k, v in given.items() if "password" in k and v]
-        host, port = given.get("host", ""), given.get("port", "")
-        self.name = f"postgresql://{host}{f':{port}' if port else ''}/{given.get('dbname', '')}"
+        self._server = Server(url, timeout, "A store")
+        self.name, self.timeout = self._server.name, timeout
         self._kept: Any = None
         self._lock = threading.Lock()
 
@@ -55,12 +42,8 @@ class PostgresStore(Store):
     ) -> Iterator[Execute]:
         try:
             with self._connection(kept) as connection:
-                level = self._psycopg.IsolationLevel
-                # whoever has the row must see what was committed while it waited
-                connection.isolation_level = (
-                    level.READ_COMMITTED if write else level.REPEATABLE_READ
-                )
-                execute = _runner(connection)
+                self._server.isolate(connection, write=write)
+                execute = runner(connection, binary=True)
                 try:
                     if create:
                         execute("SELECT pg_advisory_xact_lock(?)", _MAKING)
@@ -71,9 +54,9 @@ class PostgresStore(Store):
                     connection.rollback()
                     raise
                 connection.commit()
-        except self._psycopg.errors.UndefinedTable:
+        except self._server.psycopg.errors.UndefinedTable:
             raise ServiceError(f"There is no store in {self.name} yet.") from None
-        except self._psycopg.Error as error:
+        except self._server.psycopg.Error as error:
             raise self._failure(error) from None
 
     @contextmanager
@@ -96,28 +79,10 @@ class PostgresStore(Store):
                 raise
 
     def _connect(self) -> Any:
-        """A session that syncs, and waits no longer than we were told."""
-        connection = self._psycopg.connect(
-            self._url, connect_timeout=max(2, int(self.timeout)), autocommit=True
-        )
-        try:
-            if connection.execute("SHOW fsync").fetchone()[0] != "on":
-                raise ServiceError(f"The server of {self.name} runs with fsync off: it may forget.")
-            if connection.execute("SHOW synchronous_commit").fetchone()[0] == "off":
-                connection.execute("SET synchronous_commit = on")
-            connection.execute(f"SET lock_timeout = '{int(1000 * self.timeout)}ms'")
-            connection.execute(f"SET idle_in_transaction_session_timeout = '{_LONGEST}s'")
-            connection.autocommit = False
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        return self._server.connect(ServiceError, _LONGEST)
 
     def _failure(self, error: Exception) -> ServiceError:
-        text = " ".join(str(error).split())
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return ServiceError(f"The store {self.name} cannot be used: {text}.")
+        return ServiceError(f"The store {self.name} cannot be used: {self._server.said(error)}.")
 
     def _alone(self, execute: Execute) -> None:
         execute("SELECT pg_advisory_xact_lock(?)", _MAKING)
@@ -143,7 +108,7 @@ class PostgresStore(Store):
                 cursor.execute(self._sql(tables.READ_CHUNKS, number))
                 for size, content in cursor:
                     yield size, bytes(content)
-        except self._psycopg.Error as error:
+        except self._server.psycopg.Error as error:
             raise self._failure(error) from None
 
     def _empty(self, number: int) -> None:
@@ -168,9 +133,9 @@ class PostgresStore(Store):
                 try:
                     yield
                 finally:  # at once: the server notices the end of a session a little later
-                    with suppress(self._psycopg.Error):
+                    with suppress(self._server.psycopg.Error):
                         connection.execute("SELECT pg_advisory_unlock(%s)", (_RELEASING,))
-        except self._psycopg.Error as error:
+        except self._server.psycopg.Error as error:
             raise self._failure(error) from None
 
     def close(self) -> None:
@@ -178,11 +143,3 @@ class PostgresStore(Store):
             if self._kept is not None:
                 self._kept.close()
                 self._kept = None
-
-
-def _runner(connection: Any) -> Execute:
-    def execute(sql: str, *values: object) -> list[tuple[Any, ...]]:
-        cursor = connection.execute(sql.replace("?", "%s"), values or None, binary=True)
-        return cursor.fetchall() if cursor.description else []
-
-    return execute
