@@ -60,8 +60,10 @@ class Server:
         connection.read_only = not write
 
     def said(self, error: Exception) -> str:
-        """The server's words in one line, without a password."""
-        text = " ".join(str(error).split())
+        """The server's words in one line, without a password; what it says of single rows is left
+        out."""
+        primary = error.diag.message_primary if isinstance(error, self.psycopg.Error) else None
+        text = " ".join((primary or str(error)).split())
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from shuffledp.service.keys import (
     write_private,
     write_public,
 )
+from shuffledp.service.sealing import PrivateKey
 from tests.service.made import key
 
 
@@ -84,6 +86,28 @@ def test_rotation_with_an_overlap(tmp_path: Path) -> None:
         ring.check_kept(first.id)
     with pytest.raises(ParameterError, match="of this shuffler"):
         ring.retire(bytes(8))
+
+
+def test_two_changes_at_once_are_both_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second comes while the first has read the list and not written it."""
+    old = KeyRing(tmp_path).rotate()
+    first, second = KeyRing(tmp_path), KeyRing(tmp_path)
+    other = threading.Thread(target=lambda: second.rotate())
+
+    def meanwhile(path: Path, key: PrivateKey) -> None:
+        write_private(path, key)
+        if not other.ident:
+            other.start()
+            other.join(0.3)  # as long as it needs, were it not made to wait
+
+    monkeypatch.setattr("shuffledp.service.keys.write_private", meanwhile)
+    first.rotate()
+    other.join()
+    assert len(KeyRing(tmp_path).accepted()) == 3
+    KeyRing(tmp_path).retire(old.id)
+    assert len(KeyRing(tmp_path).accepted()) == 2
+    with pytest.raises(ParameterError, match="folder"):
+        KeyRing(tmp_path / "none").retire(old.id)
 
 
 def test_a_lost_key_is_said_to_be_lost(tmp_path: Path) -> None:

@@ -7,9 +7,12 @@ tasks name them, and are then retired: their files are destroyed, their names ar
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -156,20 +159,39 @@ class KeyRing:
 
     def rotate(self) -> PublicKey:
         """A new current key; the one before stays accepted."""
-        self.refresh()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        made = PrivateKey.generate()
-        write_private(self._file(made.public.id), made)
-        before = [
-            replace(each, state=State.ACCEPTED) if each.state is State.CURRENT else each
-            for each in self._listed
-        ]
-        self._write([_Listed(made.public, State.CURRENT), *before])
+        with self._changing():
+            made = PrivateKey.generate()
+            write_private(self._file(made.public.id), made)
+            before = [
+                replace(each, state=State.ACCEPTED) if each.state is State.CURRENT else each
+                for each in self._listed
+            ]
+            self._write([_Listed(made.public, State.CURRENT), *before])
         return made.public
 
     def retire(self, key_id: bytes) -> None:
         """Reports sealed to this key are no longer accepted; its file is destroyed."""
-        self.refresh()
+        with self._changing():
+            self._retire(key_id)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """For one process at a time, or one would undo what another does to the list."""
+        try:
+            handle = os.open(self.folder, os.O_RDONLY)
+        except OSError as error:
+            raise ParameterError(
+                "keys", "a folder that can be read", f"{self.folder} ({error.strerror})"
+            ) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            self.refresh()
+            yield
+        finally:
+            os.close(handle)
+
+    def _retire(self, key_id: bytes) -> None:
         if self.state(key_id) is None:
             raise ParameterError("id", "the name of a key of this shuffler", key_id.hex())
         if self.state(key_id) is State.CURRENT:

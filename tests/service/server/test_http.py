@@ -306,6 +306,13 @@ def test_a_store_that_fails_acknowledges_nothing(
     assert "The disk is full" in caplog.text
 
 
+def test_an_address_with_a_slash_too_many_is_none(running: Running) -> None:
+    """No answer is made of what a request says its host is."""
+    with Client(running.url) as client:
+        answer = client.request("GET", "/v1/keys/", host="elsewhere.example")
+        assert (answer.status, answer.code) == (404, "not-found")
+
+
 def test_health_comes_back_before_anybody_sends(tmp_path: Path) -> None:
     """A balancer that sends nothing to the sick would otherwise never send again."""
     shuffler = make_shuffler(tmp_path, open_store(tmp_path / "store.db"))

@@ -79,6 +79,10 @@ def init(folder: str, as_json: bool) -> None:
         return
     click.echo(f"{config}: edit it, then `shuffledp shuffler serve --config {config}`")
     click.echo(f"key {key.id.hex()}: {key.raw.hex()}")
+    click.echo(
+        f"who pays: `shuffledp ledger init COHORT --epsilon ... --delta ... --store"
+        f" {place / 'ledger.db'}`"
+    )
 
 
 @shuffler.command()
@@ -220,7 +224,7 @@ def open_task(task: str, config: str, url: str | None, as_json: bool) -> None:
         print_json(opened)
         return
     click.echo(f"task {opened['task']}: open")
-    click.echo(f"privacy: {opened['said']}")
+    click.echo(f"privacy: {opened['guarantee']}")
 
 
 @shuffler.command()

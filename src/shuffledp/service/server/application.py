@@ -128,6 +128,7 @@ class Application:
             },
             lifespan=self._lifespan,
         )
+        self._rest.router.redirect_slashes = False  # an address is right, or there is nothing
 
     def routes(self) -> list[Route]:
         """Everything but uploads."""
@@ -378,7 +379,7 @@ class Application:
             if len(document) > LONGEST_DOCUMENT:
                 raise Refused(Problem.TOO_LARGE)
         task = await _in_thread(self.shuffler.open_task, document)
-        return JSONResponse({"task": task.id.hex(), "said": task.said}, 201, _plain(_HEADERS))
+        return JSONResponse({"task": task.id.hex(), "guarantee": task.said}, 201, _plain(_HEADERS))
 
     async def _list(self, request: Request) -> Response:
         self._check_token(request)
@@ -533,7 +534,7 @@ async def _http_error(_request: Request, error: Exception) -> Response:
 
 async def _not_done(request: Request, error: Exception) -> Response:
     """The administrator may know why; everybody else is told that it cannot be done now."""
-    if not request.url.path.startswith(_ADMIN):
+    if not request.scope["path"].startswith(_ADMIN):
         log.error("a request was not answered: %s", error)
         return _response(Problem.UNAVAILABLE)
     name = type(error).__name__ if isinstance(error, ShuffleDPError) else ServiceError.__name__
