@@ -1,6 +1,9 @@
 """What is deployed is what is here: files, extras, commands and settings by their names."""
 
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from configparser import ConfigParser
 from dataclasses import fields
@@ -43,6 +46,19 @@ def test_the_unit_runs_the_service_as_nobody_else() -> None:
     assert service["User"] == "shuffledp"
     assert (service["LimitCORE"], service["MemorySwapMax"]) == ("0", "0")
     assert service["KillSignal"] == "SIGTERM"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd")
+def test_systemd_knows_every_line_of_the_unit(tmp_path: Path) -> None:
+    text = UNIT.read_text()
+    (program,) = re.findall(r"^ExecStart=(\S+)", text, re.MULTILINE)
+    for name, line, found in (("good", "", 0), ("bad", "ProtectEverything=yes\n", 1)):
+        unit = tmp_path / f"{name}.service"
+        unit.write_text(text.replace(program, sys.executable).replace("UMask=", f"{line}UMask="))
+        done = subprocess.run(
+            ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True
+        )
+        assert len(done.stderr.splitlines()) == found, done.stderr
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(Settings)])

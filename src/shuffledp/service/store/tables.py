@@ -7,8 +7,8 @@ all reports that ever came to task T: none enters twice. ``shuffledp_chunks_E`` 
 E, a few hundred reports to a row, apart from their names.
 
 Epochs and tasks have tables of their own so that what is deleted goes with its table. Reports lie
-in a chunk in the order of their names, which are random, and chunks have random places: nothing
-here is in the order of arrival.
+in a chunk in the order of their names, which are random, and chunks have random places: no table is
+in the order of arrival, but for the heap that PostgreSQL keeps beside the places.
 """
 
 VERSION = 1
