@@ -171,7 +171,7 @@ class SkellamNoise(Noise):
 class PolyaNoise(Noise):
     """The difference of two negative binomial numbers: of shape 1 it is discrete Laplace noise.
 
-    n users with ``shape`` 1/n add up to mass proportional to exp(-|k| / scale), whatever n.
+    n users with ``shape`` 1/n add up to mass proportional to ``exp(-|k| / scale)``, whatever n.
     """
 
     shape: float
