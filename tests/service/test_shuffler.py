@@ -19,6 +19,7 @@ from shuffledp.ledger import Ledger
 from shuffledp.service.batch import read_batch
 from shuffledp.service.shuffler import LedgerBook
 from shuffledp.service.store import State, Store, open_store
+from shuffledp.service.task import Task
 from shuffledp.service.wire import Problem, Refused
 from tests.service.made import (
     HOUR,
@@ -234,6 +235,25 @@ def test_a_release_whose_lock_is_lost_ends_in_one_batch(
     assert len(book.paid_for) == 1
     assert first.verify() == []
     assert first.resume() == []
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_looking_while_another_process_releases(store: Store, tmp_path: Path, early: bool) -> None:
+    class Meanwhile(Purse):
+        """Another process releases just before, or after, this one has looked at the ledger."""
+
+        def paid(self, task: Task) -> set[str]:
+            found = None if early else super().paid(task)
+            waiting.pop()() if waiting else None
+            return super().paid(task) if found is None else found
+
+    book = Meanwhile()
+    shuffler = make_shuffler(tmp_path, store, book=book)
+    task = shuffler.open_task(make_task().document)
+    shuffler.accept(task.id, b"".join(records(task, 10)))
+    waiting = [lambda: shuffler.release(task.id)]
+    assert shuffler.verify() == []
+    assert len(book.paid_for) == 1
 
 
 def test_replays_do_not_enter(store: Store, tmp_path: Path) -> None:

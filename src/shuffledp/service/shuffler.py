@@ -286,18 +286,24 @@ class Shuffler:
         return problems + [f"key {key.hex()}: lost" for key in self.ring.lost]
 
     def _disagreements(self, task: Task) -> list[str]:
-        """Of store and ledger, in words: batches that only one of them knows."""
+        """Of store and ledger, in words: batches that only one of them knows. The store is asked
+        before the ledger and after it, as others may be releasing."""
+        due = [
+            each
+            for each in self.store.batches(task.id)
+            if each.state not in (State.CLOSED, State.REFUSED)
+        ]
         paid = self.book.paid(task)
-        states = {batch.id.hex(): batch.state for batch in self.store.batches(task.id)}
+        known = {each.id.hex() for each in self.store.batches(task.id)}
         return [
             *(
-                f"batch {name}: {state}, and the ledger was never charged"
-                for name, state in states.items()
-                if state not in (State.CLOSED, State.REFUSED) and name not in paid
+                f"batch {each.id.hex()}: {each.state}, and the ledger was never charged"
+                for each in due
+                if each.id.hex() not in paid
             ),
             *(
                 f"batch {name}: the ledger paid for it, and the store does not know it"
-                for name in sorted(paid - states.keys())
+                for name in sorted(paid - known)
             ),
         ]
 

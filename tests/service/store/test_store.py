@@ -12,6 +12,7 @@ import pytest
 
 from shuffledp.errors import BusyError, ParameterError, ServiceError, TooFewError
 from shuffledp.service.store import State, Store, Upload, open_store
+from shuffledp.service.store.base import Execute
 from shuffledp.service.store.postgres import PostgresStore
 from shuffledp.service.wire import Problem
 
@@ -242,6 +243,27 @@ def test_a_file_for_its_owner_alone(tmp_path: Path) -> None:
     for name in os.listdir(tmp_path):
         assert (tmp_path / name).stat().st_mode & 0o077 == 0
     store.close()
+
+
+def test_a_table_that_goes_while_it_is_looked_for(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when another process is releasing; one that is gone for good is found."""
+    store.add_task(TASK, b"document", 5, 100, WIDTH)
+    store.add([_upload(1, 10)])
+    has_table, asked = store._has_table, list[str]()
+
+    def has(execute: Execute, name: str) -> bool:
+        asked.append(name)
+        return len(asked) > 1 and has_table(execute, name)
+
+    monkeypatch.setattr(store, "_has_table", has)
+    assert store.verify() == []
+    assert len(asked) == 2
+    monkeypatch.setattr(store, "_has_table", lambda _execute, _name: False)
+    (problem,) = store.verify()
+    assert problem.endswith("the reports of epoch 1 are not there")
+    monkeypatch.undo()
 
 
 def test_nothing_is_left_of_what_was_deleted(tmp_path: Path) -> None:
