@@ -6,7 +6,7 @@ singles    every report in a request of its own, on 256 connections: each is on 
            First as many as there can be, then 3,300 a second, timed from the moment each is due.
 batched    a hundred reports to a request; then 8,800 a second.
 overload   four times as many as were stored before, whether or not anybody answers: refused with 429 and
-           Retry-After, within bounded memory; what was accepted, and nothing else, is in the batch released
+           Retry-After (timed from when each is due), within bounded memory; what was accepted, and nothing else, is in the batch released
            afterwards. Then new ones, as before.
 release    batches of 10^5, 10^6, ... reports: time, and the largest memory the process ever had.
 
