@@ -200,6 +200,7 @@ def test_near_the_bound_in_floating_point(sigma: float, n: int, epsilon: float) 
         (CheckIn(Gaussian(5.0, 1.0, ball=True), 0.1), 60_000, 1.0 / 60_000, 1.05),
         (Subsampled(Gaussian(2.0, 1.0, ball=True), 1000), 100_000, 1e-6, 1.05),
         (Gaussian(3.0, 1.0, ball=True), 100_000, 1e-30, 1.02),
+        (Gaussian(2.5, 1.0, ball=True), 100, 1e-6, 1.25),
     ],
 )
 def test_both_ends_nearly_meet(randomizer, n: int, delta: float, ratio: float) -> None:

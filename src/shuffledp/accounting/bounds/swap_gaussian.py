@@ -192,7 +192,8 @@ class GaussianSwap:
 
     @cached_property
     def _least_charge(self) -> float:
-        """log of about the least cost that leaves a window for every class of triples."""
+        """log of a cost that leaves a window for every class of triples, and not too narrow a one:
+        with the least such cost a rare report leaks more than it is charged."""
         classes = self.classes(_COARSE)
 
         def open_(log_charge: float) -> bool:
@@ -204,7 +205,7 @@ class GaussianSwap:
         while high - low > 0.02 * abs(high):
             middle = 0.5 * (low + high)
             low, high = (low, middle) if open_(middle) else (middle, high)
-        return high
+        return min(0.8 * high, 0.5 * (high + _LARGEST_CHARGE))
 
     def _charged(self, epsilon: float, log_charge: float, width: float) -> float:
         classes = self.classes(width)
