@@ -153,3 +153,30 @@ def test_relative_tolerances_are_meant(path: Path) -> None:
         if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "approx":
             named = {keyword.arg for keyword in node.keywords}
             assert "rel" not in named or "abs" in named, f"line {node.lineno}: say abs= too"
+
+
+def test_one_question_takes_a_short_way() -> None:
+    """Functions, files and depth from a question to its answer, in a fresh process."""
+    program = """if True:
+        import os, sys, shuffledp
+        home, seen, depth, deepest = os.path.dirname(shuffledp.__file__), set(), 0, 0
+        protocol = shuffledp.Shuffled(shuffledp.KRR(16, eps0=2.0), 100_000)
+
+        def watch(frame, event, _):
+            global depth, deepest
+            code = frame.f_code
+            if code.co_filename.startswith(home) and event in ("call", "return"):
+                depth += 1 if event == "call" else -1
+                deepest = max(deepest, depth)
+                seen.add((code.co_filename, code.co_firstlineno, code.co_name))
+
+        sys.setprofile(watch)
+        protocol.epsilon(delta=1e-6)
+        sys.setprofile(None)
+        print(len(seen), len({name for name, *_ in seen}), deepest)
+    """
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    functions, files, deepest = map(int, found.stdout.split())
+    assert functions <= 190
+    assert files <= 31
+    assert deepest <= 27

@@ -18,11 +18,10 @@ import shuffledp
 from shuffledp import Interval, ShuffleDPError, Status, Value
 from shuffledp.errors import InternalError
 from shuffledp.labels import Direction
-from tests.adversary import truth
 from tests.adversary.deployments import Case, Design, Spec
-from tests.adversary.truth import World
-from tests.oracles import mechanisms
+from tests.oracles import mechanisms, truth
 from tests.oracles.mechanisms import Rows
+from tests.oracles.truth import World
 
 QUANTITIES = {"delta": "epsilon", "epsilon": "delta", "order": "renyi", "alpha": "tradeoff"}
 NAMES = {**{name: getattr(shuffledp, name) for name in shuffledp.__all__}, "math": math}

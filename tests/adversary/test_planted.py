@@ -9,11 +9,11 @@ from flint import arb
 
 from shuffledp import KRR, Interval, Shuffled
 from shuffledp.accounting.bounds import get_theorem
-from tests.adversary import truth
 from tests.adversary.deployments import Case, Spec, call
 from tests.adversary.judge import Fault, judge, scenes
-from tests.adversary.truth import World
+from tests.oracles import truth
 from tests.oracles.balls import precise
+from tests.oracles.truth import World
 
 SLANTED = call("Channel", matrix=((0.9, 0.1), (0.5, 0.5)))
 """The two directions differ."""

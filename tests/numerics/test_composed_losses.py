@@ -35,18 +35,6 @@ def a_round(draw):
     return Losses(values, masses, only)
 
 
-def exact(parts, epsilon):
-    masses, certain = [(mpmath.mpf(1), mpmath.mpf(1))], mpmath.mpf(1)
-    for part, count in parts:
-        one = [
-            (mpmath.mpf(float(q)) * mpmath.exp(float(v)), mpmath.mpf(float(q)))
-            for v, q in zip(part.values, part.masses, strict=True)
-        ]
-        masses = oracle.product([masses, *[one] * count])
-        certain *= (1 - mpmath.mpf(part.revealing)) ** count
-    return oracle.delta(masses, epsilon) + 1 - certain
-
-
 @pytest.mark.parametrize("enumerated", [True, False])
 @settings(max_examples=60, deadline=None)
 @given(
@@ -55,7 +43,7 @@ def exact(parts, epsilon):
 )
 def test_the_enclosure_holds_every_combination(enumerated, parts, share):
     epsilon = share * max(sum(c * float(r.values[-1]) for r, c in parts), 0.0)
-    truth = exact(parts, epsilon)
+    truth = oracle.composed(parts, epsilon)
     limit = composed_losses._MAX_ENUMERATED
     composed_losses._MAX_ENUMERATED = limit if enumerated else 0
     try:

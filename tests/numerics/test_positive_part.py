@@ -10,7 +10,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from flint import arb, arb_poly, ctx
+from flint import ctx
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
@@ -20,6 +20,7 @@ from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.frequencies import Measure
 from shuffledp.numerics.positive_part import Law, mean_positive_part
 from shuffledp.numerics.rounding import roundings
+from tests.oracles.positive_part import exact, lattice, rational, two_valued
 
 
 @pytest.fixture(autouse=True)
@@ -27,61 +28,6 @@ def ball_precision() -> Iterator[None]:
     saved, ctx.prec = ctx.prec, 600
     yield
     ctx.prec = saved
-
-
-# --- oracles -------------------------------------------------------------------------------
-
-
-def exact(x: float) -> arb:
-    """The float x as a ball of radius 0."""
-    numerator, denominator = float(x).as_integer_ratio()
-    return arb(numerator) / arb(denominator)
-
-
-def lattice_oracle(values: list[int], weights: np.ndarray, n: int, unit: float) -> arb:
-    """(1/n) E[S+] for V = unit * integer, by a power of the generating polynomial in balls."""
-    low = min(values)
-    total = sum((exact(w) for w in weights), arb(0))
-    coefficients = [arb(0)] * (max(values) - low + 1)
-    for value, weight in zip(values, weights, strict=True):
-        coefficients[value - low] += exact(weight) / total
-    power = (arb_poly(coefficients) ** n).coeffs()
-    positive = (p * (k + n * low) for k, p in enumerate(power) if k + n * low > 0)
-    return sum(positive, arb(0)) * exact(unit) / n
-
-
-def rational_oracle(values: list[float], weights: list[float], n: int) -> Fraction:
-    """(1/n) E[S+] over all multisets, in rationals."""
-    v = [Fraction(x) for x in values]
-    total = sum(Fraction(w) for w in weights)
-    p = [Fraction(w) / total for w in weights]
-    result = Fraction(0)
-    for chosen in itertools.combinations_with_replacement(range(len(v)), n):
-        s = sum(v[i] for i in chosen)
-        if s > 0:
-            term = s * math.factorial(n)
-            for i in set(chosen):
-                term *= p[i] ** chosen.count(i) / math.factorial(chosen.count(i))
-            result += term
-    return result / n
-
-
-def two_valued_oracle(gain: float, loss: float, weight: float, n: int) -> arb:
-    """(1/n) E[S+] for V = gain with the given weight, else -loss: a binomial sum in balls."""
-    p, g, c = exact(weight), exact(gain), exact(loss)
-    first = max(0, math.floor(n * loss / (gain + loss)) - 2)
-    pmf = arb(math.comb(n, first)) * p**first * (1 - p) ** (n - first)
-    ratio = p / (1 - p)
-    result = arb(0)
-    for k in range(first, n + 1):
-        s = g * k - c * (n - k)
-        if s > 0:
-            result += pmf * s
-            if pmf < result * arb(2) ** -200:
-                break
-        if k < n:
-            pmf *= ratio * (n - k) / (k + 1)
-    return result / n
 
 
 def clone_law(eps0: float, eps: float) -> Law:
@@ -159,7 +105,7 @@ def check_random_cases(seed: int, count: int) -> None:
     for _ in range(count):
         values, weights, n, unit = case = random_case(rng)
         law = Law(np.array(values) * unit, weights)
-        truth = lattice_oracle(values, weights, n, unit)
+        truth = lattice(values, weights, n, unit)
         found = mean_positive_part(law, n)
         with pytest.MonkeyPatch.context() as patch:
             without_enumeration(patch)
@@ -202,7 +148,7 @@ def test_generic_values_against_rationals(
 ) -> None:
     total = math.fsum(w for _, w in atoms)
     values, weights = [v for v, _ in atoms], [w / total for _, w in atoms]
-    truth = rational_oracle(values, weights, n)
+    truth = rational(values, weights, n)
     with pytest.MonkeyPatch.context() as patch:
         if not enumerate_too:
             without_enumeration(patch)
@@ -222,7 +168,7 @@ def test_two_valued(
     if not enumerate_too:
         without_enumeration(monkeypatch)
     found = mean_positive_part(Law([gain, -loss], [weight, 1 - weight]), n)
-    truth = two_valued_oracle(gain, loss, weight, n)
+    truth = two_valued(gain, loss, weight, n)
     assert exact(found.lower) <= truth <= exact(found.upper)
     if truth > 1e-20:
         assert found.upper - found.lower <= 5e-3 * found.upper
@@ -320,7 +266,7 @@ def test_tiny_values(digits: int) -> None:
     """Both of two rare gains: delta is about 10^-digits."""
     weight = 10.0 ** (-digits / 2)
     found = mean_positive_part(Law([1.0, -2.0], [weight, 1 - weight]), 2)
-    truth = two_valued_oracle(1.0, 2.0, weight, 2)
+    truth = two_valued(1.0, 2.0, weight, 2)
     assert exact(found.lower) <= truth <= exact(found.upper)
     assert found.upper <= found.lower * (1 + 1e-9)
 
@@ -399,7 +345,7 @@ def test_window_charge_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the charge for the other windows the lower end passes the truth."""
     values, n = [200, -6, -5, 8, 0], 3
     weights = np.array([2e-9, 0.5465, 0.0521, 0.2024, 0.199 - 2e-9])
-    truth = lattice_oracle(values, weights, n, 1.0)
+    truth = lattice(values, weights, n, 1.0)
     without_enumeration(monkeypatch)
     without_peeling(monkeypatch)
     assert exact(mean_positive_part(Law(values, weights), n).lower) <= truth

@@ -63,3 +63,16 @@ def clones(eps0, n):
             w = 1 / (high + 1)
             masses.append((2 * base * ((1 - w) * x + w * y), 2 * base * ((1 - w) * y + w * x)))
     return masses
+
+
+def composed(parts, epsilon):
+    """delta of rounds given by losses, second masses and what is revealed; each so many times."""
+    masses, certain = [(mpmath.mpf(1), mpmath.mpf(1))], mpmath.mpf(1)
+    for part, count in parts:
+        one = [
+            (mpmath.mpf(float(q)) * mpmath.exp(float(v)), mpmath.mpf(float(q)))
+            for v, q in zip(part.values, part.masses, strict=True)
+        ]
+        masses = product([masses, *[one] * count])
+        certain *= (1 - mpmath.mpf(part.revealing)) ** count
+    return delta(masses, epsilon) + 1 - certain

@@ -22,7 +22,8 @@ from shuffledp import (
 from shuffledp.accounting.bounds.gaussian_proven import RevealedRounds
 from shuffledp.accounting.curves.gdp import GDPCurve, gaussian_delta, gaussian_log_delta
 from shuffledp.accounting.randomizers.families import ChannelFamily
-from shuffledp.accounting.randomizers.finite import DiscretePiecewise, LocalHashing, SubsetSelection
+from shuffledp.accounting.randomizers.finite import LocalHashing, SubsetSelection
+from shuffledp.accounting.randomizers.piecewise import DiscretePiecewise
 
 
 def normal_delta(mu: float, epsilon: float) -> mpmath.mpf:

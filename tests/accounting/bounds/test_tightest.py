@@ -26,7 +26,7 @@ from shuffledp import (
 from shuffledp import labels as registered
 from shuffledp.accounting.bounds import Theorem, all_bounds, bound, theorem
 from shuffledp.accounting.bounds.scopes import known_law, pure_ldp, whole_class
-from shuffledp.accounting.bounds.tightest import Tightest, candidates
+from shuffledp.accounting.bounds.tightest import Tightest
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.collection.planning import Target
@@ -187,7 +187,7 @@ ASKED = {
 
 @pytest.mark.parametrize("randomizer", ASKED, ids=str)
 def test_who_is_asked(randomizer: Randomizer) -> None:
-    found = candidates(randomizer)
+    found = Shuffled(randomizer, 1000).candidates()
     assert tuple([b.theorem.id for b in end] for end in found) == ASKED[randomizer]
 
 
@@ -214,3 +214,24 @@ def test_what_is_only_compared_is_never_tighter(
         if labels[value.theorem] == GUARANTEE and not value.theorem.startswith("swap"):
             less = answer - value.value if "alpha" not in question else value.value - answer
             assert less <= 1e-3 * answer, value
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.01])
+@pytest.mark.parametrize("n", [30, 1000, 10**5])
+@pytest.mark.parametrize("randomizer", [KRR(3, eps0=0.5), KRR(16, eps0=2.0), Laplace(eps0=1.0)])
+def test_who_is_passed_over_would_not_have_been_tighter(
+    randomizer: Randomizer, n: int, delta: float
+) -> None:
+    protocol = Shuffled(randomizer, n)
+    answer = protocol.guaranteed(delta=delta).value
+    for each in protocol.candidates()[0]:
+        if not each.dear:
+            assert answer <= protocol.bound(each.theorem.id, delta=delta).value, each.theorem.id
+
+
+def test_a_limit_theorem_decides_who_is_passed_over() -> None:
+    blanket = Shuffled(KRR(16, eps0=2.0), 10**5).epsilon(1e-6).upper
+    curve = Shuffled(LDP(2.0), 10**5).curve("stronger-clones")
+    assert curve.likely_above(blanket, 1e-6)
+    assert not curve.likely_above(1.7 * blanket, 1e-6)
+    assert not Shuffled(LDP(60.0), 3).curve("stronger-clones").likely_above(1.0, 1e-6)

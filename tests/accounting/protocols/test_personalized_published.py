@@ -1,8 +1,5 @@
 """HPS as published: its numbers, and the data sets that leak more."""
 
-import itertools
-import math
-
 import numpy as np
 import pytest
 
@@ -15,6 +12,7 @@ from shuffledp.accounting.protocols import published_budgets, published_hps
 from shuffledp.accounting.randomizers.families import LaplaceFamily
 from shuffledp.labels import Status
 from shuffledp.research.reproduce import hps2024
+from tests.oracles.personalized import published_delta
 
 _UNIFORM2 = 0.5 + 1.5 * (np.arange(200) + 0.5) / 200
 _UNIFORM2[-1] = 2.0
@@ -149,39 +147,6 @@ def test_a_delta_per_user() -> None:
         said([1e-6] * 99 + [1.5])
 
 
-def _by_hand(matrices: list[np.ndarray], deltas: list[float], epsilon: float) -> float:
-    """Section 3 of the paper word for word; the victim is the first user, one matrix per user."""
-    worst = 0.0
-    victim, outcomes = matrices[0], range(matrices[0].shape[1])
-    for zero, one in itertools.permutations(victim, 2):
-        mistaken = [
-            sum(zero[z] for z in outcomes if zero[z] < one[z]),
-            sum(one[z] for z in outcomes if one[z] < zero[z]),
-        ]
-        w = min(mistaken) - deltas[0] / 2
-        law = {0: 1.0}
-        for matrix, delta in zip(matrices[1:], deltas[1:], strict=True):
-            chances = []
-            for own in matrix:
-                for mine, other in ((zero, one), (one, zero)):
-                    region = [z for z in outcomes if own[z] < mine[z] and other[z] < mine[z]]
-                    chances.append(sum(own[z] for z in region) if region else 1.0)
-            p = min(max(min(chances) - delta / 2, 0.0), 0.5)
-            law = {
-                c: law.get(c, 0.0) * (1 - 2 * p) + law.get(c - 1, 0.0) * 2 * p
-                for c in range(len(law) + 1)
-            }
-        twice = (1 - deltas[0]) * 2 * w + deltas[0]
-        g = (math.exp(epsilon) - twice) / (1 - twice)
-        total = 0.0
-        for c, weight in law.items():
-            for a in range(c + 2):  # P0 = (A+1, C-A), Q0 = (A, C-A+1)
-                p0 = math.comb(c, a - 1) / 2**c if a else 0.0
-                total += weight * max(p0 - g * math.comb(c, a) / 2**c, 0.0)
-        worst = max(worst, (1 - twice) * total)
-    return worst
-
-
 @pytest.mark.parametrize("local", [0.0, 1e-3])
 def test_hps_for_any_finite_randomizers(local: float) -> None:
     generator = np.random.default_rng(7)
@@ -190,7 +155,7 @@ def test_hps_for_any_finite_randomizers(local: float) -> None:
     counts, deltas = [2, 3, 1], [local, 2 * local, 3 * local]
     users = np.repeat(np.arange(3), counts)
     for epsilon in (0.0, 0.05, 0.3):
-        expected = _by_hand(
+        expected = published_delta(
             [channels[i].matrix for i in users], [deltas[i] for i in users], epsilon
         )
         given = deltas if local else 0.0

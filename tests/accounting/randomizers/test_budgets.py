@@ -11,7 +11,7 @@ import pytest
 from flint import arb
 
 from shuffledp import Channel, ParameterError, optimised_unary, rappor
-from shuffledp.accounting.randomizers.finite import UnaryEncoding
+from shuffledp.accounting.randomizers.unary import UnaryEncoding
 from tests.oracles.balls import precise
 
 

@@ -28,7 +28,7 @@ from shuffledp import (
 )
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.accounting.randomizers.discrete_gaussian import DiscreteGaussian
-from shuffledp.accounting.randomizers.finite import DiscretePiecewise
+from shuffledp.accounting.randomizers.piecewise import DiscretePiecewise
 from tests.oracles import all_data_sets as oracle
 
 Case = tuple[Randomizer, oracle.Rows]

@@ -162,7 +162,7 @@ class WorstDataset(Curve):
         proof="proofs/blanket.md",
     ),
     known_law,
-    turn=1,
+    turn=0,
 )
 def blanket(randomizer: Randomizer, n: int) -> Curve:
     """Blanket bound; randomizers without a proven worst pair of inputs refuse."""

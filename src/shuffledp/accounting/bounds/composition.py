@@ -20,8 +20,8 @@ from shuffledp.accounting.bounds.clones import chen_gdp
 from shuffledp.accounting.bounds.counters import Counter
 from shuffledp.accounting.bounds.published import local
 from shuffledp.accounting.bounds.scopes import is_gaussian, several_rounds
-from shuffledp.accounting.bounds.theorem import Bound, C, bound
-from shuffledp.accounting.bounds.tightest import Tightest, candidates
+from shuffledp.accounting.bounds.theorem import Bound, C, bound, worth_asking
+from shuffledp.accounting.bounds.tightest import Tightest
 from shuffledp.accounting.curves import (
     NEVER,
     Curve,
@@ -293,7 +293,7 @@ def _stated(r: Round | CountedRound, delta: float) -> StatedRound:
 
 @lru_cache(maxsize=256)
 def _guaranteed(randomizer: Randomizer, n: int) -> Tightest:
-    return Tightest.about(candidates(randomizer)[0], randomizer, n)
+    return Tightest.about(worth_asking(randomizer, leaking=False), randomizer, n)
 
 
 @lru_cache(maxsize=4096)
@@ -326,7 +326,7 @@ def _upper_losses(r: AnyRound) -> Losses:
         return r.counter.guaranteed_losses()
     proven = _guaranteed(r.randomizer, r.n)
     if r.n < _MANY_USERS:
-        plain = [bound for bound in proven.bounds if not bound.dear]
+        plain = [bound for bound in proven if not bound.dear]
         proven = Tightest.about(plain, r.randomizer, r.n) if plain else proven
     useful = proven.useful()
 
@@ -342,7 +342,7 @@ def _upper_losses(r: AnyRound) -> Losses:
 
 @lru_cache(maxsize=256)
 def _witnesses(r: Round) -> list[ProfileCurve]:
-    leaked = candidates(r.randomizer)[1]
+    leaked = list(worth_asking(r.randomizer, leaking=True))
     found = Tightest.about(leaked[:1] if is_gaussian(r.randomizer) else leaked, r.randomizer, r.n)
     return [pair for pairs in found.answers(lambda _, curve: curve.pairs()) for pair in pairs]
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from shuffledp.accounting.bounds.blanket import WorstDataset, dataset_curve
 from shuffledp.accounting.bounds.scopes import drawn, drawn_otherwise
-from shuffledp.accounting.bounds.theorem import bound
-from shuffledp.accounting.bounds.tightest import Tightest, candidates
+from shuffledp.accounting.bounds.theorem import bound, worth_asking
+from shuffledp.accounting.bounds.tightest import Tightest
 from shuffledp.accounting.curves import ProfileCurve, PureEnd
 from shuffledp.accounting.randomizers import Randomizer, Subsampled
 from shuffledp.errors import ParameterError
@@ -51,7 +51,7 @@ def pure_end(eps0: float, q: float) -> float:
 def subsampled(randomizer: Subsampled, n: int) -> ProfileCurve:
     """The best proven curve of the m users, drawn in secret."""
     inner, m, q = share_drawn(randomizer, n)
-    proven = Tightest.about(candidates(inner)[0], inner, m)
+    proven = Tightest.about(worth_asking(inner, leaking=False), inner, m)
 
     def profile(epsilon: float, width: float) -> Enclosure:
         at = epsilon

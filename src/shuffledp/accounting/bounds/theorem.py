@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from shuffledp.accounting.bounds.scopes import Scope
@@ -43,18 +44,6 @@ class Bound(Generic[C]):
         """Whether it is about the end that a data set leaks, not the guaranteed one."""
         return self.theorem.direction is Direction.LOWER
 
-    def worth_asking(self, randomizer: Randomizer) -> bool:
-        """Whether it may give the answer for this randomizer: only what is shown may."""
-        shown = (Status.PROVEN, Status.FIXED_PAIR) if self.leaks else (Status.PROVEN,)
-        if self.asked_of is None or self.theorem.status not in shown:
-            return False
-        try:
-            self.speaks_of(randomizer)
-            self.asked_of(randomizer)
-        except RegimeError:
-            return False
-        return self.leaks or self.theorem.direction is Direction.UPPER
-
     def curve(self, randomizer: Randomizer, n: int) -> C:
         """The curve for this randomizer, or RegimeError if the theorem does not apply to it."""
         with self.named():
@@ -72,6 +61,11 @@ class Bound(Generic[C]):
 
 
 _BOUNDS: dict[str, Bound[Any]] = {}
+_SHOWN = {
+    (Direction.UPPER, Status.PROVEN),
+    (Direction.LOWER, Status.PROVEN),
+    (Direction.LOWER, Status.FIXED_PAIR),
+}
 
 
 def bound(
@@ -92,7 +86,7 @@ def bound(
         Returns the randomizer as the theorem sees it, or raises RegimeError (``scopes``).
     asked_of
         Narrows the randomizers it is asked about for an answer; False where another bound is always
-        at least as tight.
+        at least as tight. Only what is shown is ever asked: PROVEN, or leaked by a data set.
     turn
         Bounds are asked in this order: first those likely to be tightest.
 
@@ -101,7 +95,8 @@ def bound(
     callable
         A decorator of functions ``(randomizer, n) -> Curve``; what it makes is a :class:`Bound`.
     """
-    asked = asked_of if callable(asked_of) else speaks_of if asked_of else None
+    scope = asked_of if callable(asked_of) else speaks_of if asked_of else None
+    asked = scope if (theorem.direction, theorem.status) in _SHOWN else None
 
     def add(function: Callable[[Any, int], C]) -> Bound[C]:
         made = _BOUNDS[theorem.id] = Bound(
@@ -115,6 +110,19 @@ def bound(
 def all_bounds() -> list[Bound[Curve]]:
     """Every registered bound, in order of registration."""
     return list(_BOUNDS.values())
+
+
+def worth_asking(randomizer: Randomizer, *, leaking: bool) -> Iterator[Bound[Curve]]:
+    """Bounds that may give the guaranteed end, or the leaked one; each is judged in its turn."""
+    for bound in sorted(_BOUNDS.values(), key=attrgetter("dear", "turn")):
+        if bound.asked_of is None or bound.leaks is not leaking:
+            continue
+        try:
+            bound.asked_of(randomizer)
+            bound.speaks_of(randomizer)
+        except RegimeError:
+            continue
+        yield bound
 
 
 def get_bound(theorem_id: str) -> Bound[Curve]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, count, islice
 from typing import Any, TypeVar
 
-from shuffledp.accounting.bounds.theorem import Bound, all_bounds
+from shuffledp.accounting.bounds.theorem import Bound
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.errors import ConversionError, RegimeError
@@ -17,15 +18,8 @@ SILENT = (RegimeError, ConversionError)
 _PROBES = (0.0, 2.0, 5.0)
 """Deviations of a loss at which curves are compared."""
 _CLOSE = 5e-4
-"""Ends so near each other, relatively, meet: nothing is to be gained by dear bounds."""
+"""Ends so near each other, relatively, meet."""
 _T = TypeVar("_T")
-
-
-def candidates(randomizer: Randomizer) -> tuple[list[Bound[Curve]], list[Bound[Curve]]]:
-    """Bounds worth asking: for the guaranteed end, and for the leaked end."""
-    asked = [bound for bound in all_bounds() if bound.worth_asking(randomizer)]
-    asked.sort(key=lambda bound: (bound.dear, bound.turn))
-    return [b for b in asked if not b.leaks], [b for b in asked if b.leaks]
 
 
 class Tightest(Curve):
@@ -38,15 +32,32 @@ class Tightest(Curve):
     kind = "tightest"
 
     def __init__(
-        self, bounds: Sequence[Bound[Curve]], make: Callable[[Bound[Curve]], Curve]
+        self, bounds: Iterable[Bound[Curve]], make: Callable[[Bound[Curve]], Curve]
     ) -> None:
-        self.bounds, self._make = bounds, make
+        self._ahead: Iterator[Bound[Curve]] = iter(bounds)
+        self._reached: list[Bound[Curve]] = []
+        self._make = make
         self._curves: dict[str, Curve] = {}
 
     @classmethod
-    def about(cls, bounds: Sequence[Bound[Curve]], randomizer: Randomizer, n: int) -> Tightest:
+    def about(cls, bounds: Iterable[Bound[Curve]], randomizer: Randomizer, n: int) -> Tightest:
         """For n users of a randomizer."""
         return cls(bounds, lambda bound: bound.curve(randomizer, n))
+
+    def __iter__(self) -> Iterator[Bound[Curve]]:
+        for at in count():
+            if at == len(self._reached):
+                self._reached += islice(self._ahead, 1)
+            if at == len(self._reached):
+                return
+            yield self._reached[at]
+
+    @property
+    def only_dear_left(self) -> bool:
+        """Whether there are bounds that nobody has come to yet, all of them dear."""
+        following = list(islice(self._ahead, 1))
+        self._ahead = chain(following, self._ahead)
+        return any(bound.dear for bound in following)
 
     def delta(self, epsilon: float) -> float:
         return self.best("delta", epsilon).value
@@ -65,33 +76,31 @@ class Tightest(Curve):
         pick = self._pick("delta")
         return Enclosure(pick(x.lower for x in found), pick(x.upper for x in found))
 
-    def best(
-        self,
-        quantity: str,
-        at: float,
-        enough: float | None = None,
-        leaked: Callable[[Value], Value] | None = None,
-    ) -> Value:
-        """The best answer, labelled, or the first that is no larger than ``enough``.
+    def best(self, quantity: str, at: float, enough: float | None = None) -> Value:
+        """The best answer, labelled, or the first that is no larger than ``enough``."""
+        for found in self.better(quantity, at):
+            if enough is not None and found.value <= enough:
+                break
+        return found
 
-        ``leaked`` finds the other end, given an answer: where the two meet no dear bound is asked.
+    def better(self, quantity: str, at: float, *, skim: bool = False) -> Iterator[Value]:
+        """The best answer of one bound, of two, and so on.
+
+        ``skim``: bounds that a quick look does not show to need less epsilon are passed over.
         """
         found: list[Value] = []
 
-        def ask(bound: Bound[Curve], curve: Curve) -> None:
-            if bound.dear and found and leaked is not None:
-                best = self.choose(quantity, found)
-                ends = best.value, leaked(best).value
-                if _meet(*((1.0 - at - x for x in ends) if quantity == "tradeoff" else ends)):
-                    return
-                if quantity == "epsilon" and not curve.seen_below(best.value, at):
-                    return
+        def ask(bound: Bound[Curve], curve: Curve) -> Value:
+            if skim and found and quantity == "epsilon":
+                least = self.choose(quantity, found).value
+                if curve.likely_above(least, at) or (
+                    bound.dear and not curve.seen_below(least, at)
+                ):
+                    return self.choose(quantity, found)
             found.append(bound.theorem.value(getattr(curve, quantity)(at)))
+            return self.choose(quantity, found)
 
-        for _ in self.answers(ask):
-            if enough is not None and found and found[-1].value <= enough:
-                break
-        return self.choose(quantity, found)
+        yield from self.answers(ask)
 
     def quick_delta(
         self, epsilon: float, width: float, enough: float | None = None, wanted: float = 0.0
@@ -111,8 +120,12 @@ class Tightest(Curve):
                 break
         return self.choose("delta", found)
 
-    def largest_epsilon(self, delta: float, most: float) -> Value:
-        """As ``best``, of what data sets leak; nothing leaks more than ``most``.
+    def leaked(self, quantity: str, at: float, most: float) -> Value:
+        """As ``best``, of what data sets leak; nothing leaks more than ``most``."""
+        return self._most(at, most) if quantity == "epsilon" else self.best(quantity, at)
+
+    def _most(self, delta: float, most: float) -> Value:
+        """The largest epsilon.
 
         Begins with the bound likely to be largest: a look at most others then shows them to be less.
         """
@@ -130,7 +143,9 @@ class Tightest(Curve):
                 found.append(bound.theorem.value(curve.epsilon(delta)))
             return found[0]
 
-        ordered = sorted(self.bounds, key=likely, reverse=True)
+        ordered = list(self)
+        if len(ordered) > 1:
+            ordered.sort(key=likely, reverse=True)
         for _ in self.answers(ask, ordered):
             pass
         return max(found, key=lambda value: value.value)
@@ -145,23 +160,24 @@ class Tightest(Curve):
                 return  # needs a larger epsilon
             rows.append(curve.sketched(quantity, at))
 
-        for _ in self.answers(ask, self.bounds if one else self.useful()):
+        for _ in self.answers(ask, self if one else self.useful()):
             pass
         return [pick(column) for column in zip(*rows, strict=True)]
 
     def useful(self) -> Sequence[Bound[Curve]]:
         """Those with the tightest delta somewhere, dear ones left out or not, and those without a delta."""
-        if len(self.bounds) < 2:
-            return self.bounds
+        bounds = list(self)
+        if len(bounds) < 2:
+            return bounds
         pick, start = self._pick("delta"), {}
-        for bound in self.bounds:
+        for bound in bounds:
             try:
                 start[bound.theorem.id] = self._curve(bound).sketched("delta", [0.0])[0]
             except SILENT:
                 continue
         at = [2.5 * pick(start.values(), default=0.0) * k for k in _PROBES]
         deltas = {each: self._curves[each].sketched("delta", at) for each in start}
-        plain = [b.theorem.id for b in self.bounds if not b.dear and b.theorem.id in deltas]
+        plain = [b.theorem.id for b in bounds if not b.dear and b.theorem.id in deltas]
         best = {
             pick(among, key=lambda i: deltas[i][k])
             for among in (
@@ -171,25 +187,25 @@ class Tightest(Curve):
             for k in range(len(_PROBES))
             if among
         }
-        return [b for b in self.bounds if b.theorem.id in best or b.theorem.id not in deltas]
+        return [b for b in bounds if b.theorem.id in best or b.theorem.id not in deltas]
 
     def answers(
         self,
         ask: Callable[[Bound[Curve], Curve], _T],
-        bounds: Sequence[Bound[Curve]] | None = None,
+        bounds: Iterable[Bound[Curve]] | None = None,
     ) -> Iterator[_T]:
         """What each bound (or each of these) answers, one after the other."""
-        silent: list[Exception] = []
-        asked = self.bounds if bounds is None else bounds
-        for bound in asked:
+        silent, answered = list[Exception](), False
+        for bound in self if bounds is None else bounds:
             try:
                 with bound.named():
                     answer = ask(bound, self._curve(bound))
             except SILENT as error:
                 silent.append(error)
             else:
+                answered = True
                 yield answer
-        if len(silent) == len(asked):
+        if not answered:
             raise silent[0] if silent else RegimeError("a bound that speaks of this", "none")
 
     def choose(self, quantity: str, found: Iterable[Value]) -> Value:
@@ -204,9 +220,12 @@ class Tightest(Curve):
 
     def _pick(self, quantity: str) -> Callable[..., Any]:
         """Least loss of upper bounds, most of lower ones; a trade-off is large where the loss is small."""
-        return max if self.bounds[0].leaks != (quantity == "tradeoff") else min
+        return max if next(iter(self)).leaks != (quantity == "tradeoff") else min
 
 
-def _meet(one: float, other: float) -> bool:
-    """Of a loss: for a trade-off, what an attack gains over guessing."""
-    return abs(one - other) <= _CLOSE * max(one, other)
+def meet(quantity: str, at: float, one: Value, other: Value) -> bool:
+    """Whether two ends are so close that nothing is to be gained by more bounds."""
+    losses = one.value, other.value
+    if quantity == "tradeoff":  # what an attack gains over guessing
+        losses = 1.0 - at - one.value, 1.0 - at - other.value
+    return abs(losses[0] - losses[1]) <= _CLOSE * max(losses)

@@ -66,6 +66,10 @@ class Curve:
         """Whether a quick look shows that delta(epsilon) <= delta."""
         return False
 
+    def likely_above(self, epsilon: float, delta: float) -> bool:
+        """Whether epsilon(delta) is likely to be well above this one: a limit theorem tells."""
+        return False
+
     def sketched(self, quantity: str, at: Sequence[float]) -> list[float]:
         """Answers at many points for a picture: as sound,
         but a few percent of slack may save time."""

@@ -23,6 +23,8 @@ from shuffledp.numerics.search import SETTLED, Guess, Start, invert_decreasing
 _LIMIT = SearchLimit(200.0)
 _SKETCHED = 1e-6
 """Where delta ends in a picture of a trade-off function."""
+_WELL = 1.25
+"""How far above another epsilon a limit theorem puts one that is not worth computing."""
 _CLOSE = 1e-2
 """How close to its delta an epsilon must be in a picture."""
 
@@ -105,6 +107,10 @@ class ProfileCurve(Curve):
             return most + self.enclose(most, QUICK).lower
         start = self.start(delta)
         return 0.0 if start is None else start.x
+
+    def likely_above(self, epsilon: float, delta: float) -> bool:
+        start = self.start(delta)
+        return start is not None and start.x > _WELL * epsilon
 
     def seen_below(self, epsilon: float, delta: float) -> bool:
         return self.enclose(epsilon, QUICK).upper <= delta

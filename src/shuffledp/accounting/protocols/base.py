@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from shuffledp import checks
 from shuffledp.accounting.bounds import Bound
-from shuffledp.accounting.bounds.tightest import SILENT, Tightest
+from shuffledp.accounting.bounds.tightest import SILENT, Tightest, meet
 from shuffledp.accounting.curves import Curve
 from shuffledp.errors import InternalError, ParameterError, UnknownTheoremError, answering
 from shuffledp.labels import Interval, Value
@@ -20,7 +21,7 @@ _CHECKS = {
     "order": checks.order,
     "alpha": checks.unit,
 }
-Bounds = list[Bound[Curve]]
+Bounds = Iterable[Bound[Curve]]
 
 
 def asked(question: dict[str, float]) -> tuple[str, float]:
@@ -97,29 +98,25 @@ class BoundedProtocol(Protocol):
         the best proven bound and the best lower bound."""
         given, value = asked(question)
         with answering(self, {given: value}):
-            guaranteed, leaked = self._ends(QUESTIONS[given], value)
-            return Interval.of(QUESTIONS[given], guaranteed, leaked())
+            return Interval.of(QUESTIONS[given], *self._ends(QUESTIONS[given], value))
 
     def guaranteed(self, **question: float) -> Value:
         given, value = asked(question)
         with answering(self, {given: value}):
-            return self._ends(QUESTIONS[given], value)[0]
+            return next(self._ends(QUESTIONS[given], value))
 
-    def _ends(self, quantity: str, at: float) -> tuple[Value, Callable[[], Value]]:
-        """The guaranteed end, and the leaked one when it is called for."""
-        found: list[Value] = []
-
-        def leaked(guaranteed: Value) -> Value:
-            if not found:
-                witnesses = self.tightest(self.candidates()[1])
-                if quantity == "epsilon":
-                    found.append(witnesses.largest_epsilon(at, guaranteed.value))
-                else:
-                    found.append(witnesses.best(quantity, at))
-            return self._finite(found[0])
-
-        guaranteed = self._finite(self.proven().best(quantity, at, leaked=leaked))
-        return guaranteed, lambda: leaked(guaranteed)
+    def _ends(self, quantity: str, at: float) -> Iterator[Value]:
+        """The guaranteed end, then the leaked one; no dear bound is asked where they meet."""
+        proven, witnesses = map(self.tightest, self.candidates())
+        leaked: Value | None = None
+        for guaranteed in proven.better(quantity, at, skim=True):
+            if proven.only_dear_left:
+                with suppress(*SILENT):
+                    leaked = leaked or witnesses.leaked(quantity, at, guaranteed.value)
+                    if meet(quantity, at, guaranteed, leaked):
+                        break
+        yield self._finite(guaranteed)
+        yield self._finite(leaked or witnesses.leaked(quantity, at, guaranteed.value))
 
     def band(self, **question: Sequence[float]) -> tuple[list[float], list[float]]:
         """Both ends of ``ask`` at many points, for pictures: sound,

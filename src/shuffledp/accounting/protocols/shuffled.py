@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from shuffledp import checks
 from shuffledp.accounting.bounds import Bound, all_bounds
-from shuffledp.accounting.bounds.tightest import candidates
+from shuffledp.accounting.bounds.theorem import worth_asking
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.protocols.base import BoundedProtocol, Bounds
 from shuffledp.accounting.randomizers import Randomizer, Repeated, Subsampled
@@ -85,7 +85,10 @@ class Shuffled(BoundedProtocol):
         return (whole.randomizer if isinstance(whole, Repeated) else whole).eps0
 
     def candidates(self) -> tuple[Bounds, Bounds]:
-        return candidates(self.randomizer)
+        return (
+            worth_asking(self.randomizer, leaking=False),
+            worth_asking(self.randomizer, leaking=True),
+        )
 
     def _known(self) -> Bounds:
         return all_bounds()

@@ -1,6 +1,7 @@
 """What a device runs, as small frozen descriptions. Nothing is sampled here."""
 
 from shuffledp.accounting.randomizers.base import Randomizer, VictimPair
+from shuffledp.accounting.randomizers.channel import Channel
 from shuffledp.accounting.randomizers.checkin import CheckIn
 from shuffledp.accounting.randomizers.continuous import (
     DiscreteLaplace,
@@ -13,20 +14,16 @@ from shuffledp.accounting.randomizers.discrete_gaussian import DiscreteGaussian
 from shuffledp.accounting.randomizers.finite import (
     KRR,
     BinaryRR,
-    Channel,
-    DiscretePiecewise,
     HadamardResponse,
     LocalHashing,
     OneBitMean,
-    Piecewise,
     SubsetSelection,
-    UnaryEncoding,
-    optimised_unary,
-    rappor,
 )
 from shuffledp.accounting.randomizers.ldp import LDP
+from shuffledp.accounting.randomizers.piecewise import DiscretePiecewise, Piecewise
 from shuffledp.accounting.randomizers.prefixes import OnePrefix
 from shuffledp.accounting.randomizers.rounds import Repeated, Subsampled
+from shuffledp.accounting.randomizers.unary import UnaryEncoding, optimised_unary, rappor
 
 __all__ = [
     "KRR",

@@ -14,7 +14,8 @@ from shuffledp.accounting.randomizers.continuous import (
     TruncatedLaplace,
 )
 from shuffledp.accounting.randomizers.discrete_gaussian import DiscreteGaussian
-from shuffledp.accounting.randomizers.finite import DiscretePiecewise, OneBitMean, Piecewise
+from shuffledp.accounting.randomizers.finite import OneBitMean
+from shuffledp.accounting.randomizers.piecewise import DiscretePiecewise, Piecewise
 from shuffledp.errors import ParameterError
 
 _INNER = (

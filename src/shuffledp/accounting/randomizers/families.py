@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike
 from shuffledp import checks
 from shuffledp.accounting.randomizers.base import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.cells import gaussian_cells, laplace_cells
+from shuffledp.accounting.randomizers.channel import Channel
 from shuffledp.accounting.randomizers.continuous import Gaussian, Laplace
-from shuffledp.accounting.randomizers.finite import KRR, Channel
+from shuffledp.accounting.randomizers.finite import KRR
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.accounting.randomizers.swaps import Swap, class_swap, response_swap
 from shuffledp.errors import ParameterError

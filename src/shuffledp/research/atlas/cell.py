@@ -85,7 +85,7 @@ def compute(point: Point) -> Cell:
         answered = {value.theorem for value in values}
         rest = [bound for bound in all_bounds() if bound.theorem.id not in answered]
         if others := _ask(protocol, rest, order=_ORDER):
-            witnesses = _ask(protocol, protocol.candidates()[1], order=_ORDER)
+            witnesses = _ask(protocol, list(protocol.candidates()[1]), order=_ORDER)
             worst = max(witnesses, key=lambda value: value.value)
             dataset = get_theorem(worst.theorem).statement
             claims += _judge("order", _ORDER, others, worst.value, dataset)
