@@ -266,6 +266,18 @@ def test_a_table_that_goes_while_it_is_looked_for(
     monkeypatch.undo()
 
 
+def test_an_error_quotes_no_row(store: Store) -> None:
+    """It goes to a log."""
+    store.add_task(TASK, b"document", 5, 100, WIDTH)
+    store.add([_upload(1, 2)])
+    with store.transaction(write=False) as execute:
+        ((name,),) = execute("SELECT id FROM shuffledp_seen_1")
+    with pytest.raises(ServiceError) as error, store.transaction() as execute:
+        execute("INSERT INTO shuffledp_seen_1 SELECT id FROM shuffledp_seen_1")
+    assert "unique" in str(error.value).lower()
+    assert bytes(name).hex() not in str(error.value)
+
+
 def test_nothing_is_left_of_what_was_deleted(tmp_path: Path) -> None:
     """Contents are searched for in the files themselves."""
     path = tmp_path / "store.db"
