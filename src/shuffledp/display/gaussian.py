@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.table import Table
-
-from shuffledp.display.text import LOSS, NAMES, console
+from shuffledp.display.text import LOSS, NAMES, console, print_table
 
 
 def print_pair(found: dict[str, Any], quantity: str) -> None:
@@ -18,12 +16,17 @@ def print_pair(found: dict[str, Any], quantity: str) -> None:
         " for values clipped to a ball,"
         " its diameter). These numbers hold for this pair only.",
     )
-    table = Table(title=f"{NAMES[quantity]} of the pair", title_justify="left")
-    for column in ("theorem", "value", LOSS, "over the smallest"):
-        table.add_column(column, justify="right" if column == "value" else "left")
     values = [entry for entry in pair["values"] if entry["value"] is not None]
     least = min((entry["value"] for entry in values), default=0.0)
-    for entry in values:
-        gap = f"{entry['value'] / least:.4g} x" if least > 0.0 else ""
-        table.add_row(entry["theorem"], f"{entry['value']:.6g}", entry["direction"], gap)
-    out.print(table)
+    rows = [
+        (
+            entry["theorem"],
+            f"{entry['value']:.6g}",
+            entry["direction"],
+            f"{entry['value'] / least:.4g} x" if least > 0.0 else "",
+        )
+        for entry in values
+    ]
+    print_table(
+        f"{NAMES[quantity]} of the pair", ("theorem", "value", LOSS, "over the smallest"), rows
+    )

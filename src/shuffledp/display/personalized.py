@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.table import Table
-
 from shuffledp.accounting.protocols.personalized import Guarantees, Personalized
 from shuffledp.display.plot import COLOURS, dress, new_figure, save_figure
-from shuffledp.display.text import NAMES, console, print_heading
+from shuffledp.display.text import NAMES, console, print_heading, print_table
 from shuffledp.labels import in_full, outward
 
 _SHOWN = 40
@@ -33,19 +31,15 @@ def print_classes(answer: Guarantees) -> None:
     asked = "delta" if answer.quantity == "epsilon" else "epsilon"
     name = NAMES[answer.quantity]
     title = f"{name} at {asked} = {in_full(answer.given)}, by class"
-    table = Table(title=". ".join(filter(None, (title, answer.uncovered))), title_justify="left")
     ends = [f"otherwise {end}" if answer.uncovered else end for end in ("leaked", "guaranteed")]
-    for column in ("own eps", "users", *ends, "applies", "status", "theorem"):
-        left = column in ("applies", "status", "theorem")
-        table.add_column(column, justify="left" if left else "right")
+    columns = ("own eps", "users", *ends, "applies", "status", "theorem")
     step = max(1, -(-len(answer.classes) // _SHOWN))
-    rows = [*answer.classes[:-1:step], answer.classes[-1]]
-    for each in rows:
-        own = f"{each.eps0:.6g}"
-        if each.smallest < each.eps0:
-            own = f"{each.smallest:.4g} to {each.eps0:.4g}"
-        table.add_row(
-            own,
+    shown = [*answer.classes[:-1:step], answer.classes[-1]]
+    rows = [
+        (
+            f"{each.smallest:.4g} to {each.eps0:.4g}"
+            if each.smallest < each.eps0
+            else f"{each.eps0:.6g}",
             f"{each.count:,}",
             outward(each.interval.lower, up=False),
             outward(each.interval.upper, up=True),
@@ -53,7 +47,9 @@ def print_classes(answer: Guarantees) -> None:
             "-" if answer.uncovered else each.interval.status.value,
             each.interval.theorem,
         )
-    console().print(table)
+        for each in shown
+    ]
+    print_table(". ".join(filter(None, (title, answer.uncovered))), columns, rows)
 
 
 def save_guarantees(answer: Guarantees, path: str | Path) -> None:

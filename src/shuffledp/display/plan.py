@@ -49,6 +49,7 @@ def print_plan(plan: Plan, shapes: Sequence[Shape] = ()) -> None:
         columns,
         [row(choice) for choice in (*ranked, *plan.baselines)],
         notes,
+        spare=["of the best", "delta"],
     )
 
 

@@ -6,7 +6,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import track
 from rich.table import Table
 from rich.text import Text
@@ -58,6 +61,60 @@ def _status(status: Status) -> Text:
     return Text(status.value, style=_COLOURS[status.value])
 
 
+_NARROWEST, _WIDEST = 16, 10_000
+"""Of a column of words; of any table."""
+
+
+def print_table(
+    title: str | None,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    *,
+    words: Sequence[str] = (),
+    spare: Sequence[str] = (),
+) -> None:
+    """Numbers to the right, and like ids never broken; columns of ``words`` are.
+
+    Where they do not all fit, those of ``spare`` go, the first one first.
+    """
+    out = console()
+    kept = list(range(len(columns)))
+    going = [columns.index(name) for name in spare if name in columns]
+
+    def build(whole: bool) -> Table:
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        for at in kept:
+            cells = [str(row[at]) for row in rows]
+            longest = max(map(cell_len, [columns[at], *cells]))
+            wraps = columns[at] in words
+            table.add_column(
+                columns[at],
+                justify="right" if cells and all(map(_is_number, cells)) else "left",
+                no_wrap=whole and not wraps,
+                min_width=min(longest, _NARROWEST) if wraps else longest if whole else None,
+                overflow="fold",  # a number cut short is another number
+            )
+        for row in rows:
+            table.add_row(*(row[at] for at in kept))
+        return table
+
+    def fits() -> bool:
+        free = out.options.update(max_width=_WIDEST)
+        return Measurement.get(out, free, build(whole=True)).minimum <= out.width
+
+    while not fits() and going:
+        kept.remove(going.pop(0))
+    out.print(build(whole=fits()))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "").removesuffix(" x").removesuffix(" %"))
+    except ValueError:
+        return text in ("-", "")
+    return True
+
+
 def print_heading(protocol: object, public: str) -> None:
     """What was asked about, and what neighbouring data sets are."""
     changed = "" if isinstance(protocol, Counted | Rounds) else "one user's value replaced; "
@@ -72,26 +129,22 @@ def print_account(
     out = console()
     name = NAMES[interval.quantity]
     print_heading(protocol, "n public")
-    table = Table(title=f"{name} at {given} = {in_full(at)}", title_justify="left")
-    for column in ("", "value", "status", "theorem", "meaning"):
-        table.add_column(column, justify="right" if column == "value" else "left")
     guarantee = interval.guarantee
     other = interval.upper_end if guarantee is interval.lower_end else interval.lower_end
-    table.add_row(
-        "guaranteed",
-        outward(guarantee.value, up=interval.quantity != "tradeoff"),
-        _status(guarantee.status),
-        guarantee.theorem,
-        _meaning(protocol, guarantee),
+    tradeoff = interval.quantity == "tradeoff"
+    ends = (
+        ("guaranteed", guarantee, not tradeoff, _meaning(protocol, guarantee)),
+        ("leaked", other, tradeoff, "a concrete data set leaks this much"),
     )
-    table.add_row(
-        "leaked",
-        outward(other.value, up=interval.quantity == "tradeoff"),
-        _status(other.status),
-        other.theorem,
-        "a concrete data set leaks this much",
+    print_table(
+        f"{name} at {given} = {in_full(at)}",
+        ("", "value", "status", "theorem", "meaning"),
+        [
+            (end, outward(value.value, up=up), _status(value.status), value.theorem, meaning)
+            for end, value, up, meaning in ends
+        ],
+        words=["meaning"],
     )
-    out.print(table)
     out.print(f"{_apart(interval)}; computed in {seconds * 1e3:.0f} ms")
 
 
@@ -123,17 +176,20 @@ def print_comparison(
     protocol: Shuffled, quantity: str, values: list[Value], silent: Mapping[str, str]
 ) -> None:
     """Every bound as a row."""
-    out = console()
-    table = Table(title=f"{NAMES[quantity]}: {protocol}", title_justify="left")
-    for column in ("theorem", "value", "status", LOSS, "note"):
-        table.add_column(column, justify="right" if column == "value" else "left")
-    for value in values:
-        up = (value.direction is Direction.LOWER) == (quantity == "tradeoff")
-        shown = outward(value.value, up)
-        table.add_row(
-            value.theorem, shown, _status(value.status), value.direction.value, value.note
+    rows = [
+        (
+            value.theorem,
+            outward(value.value, (value.direction is Direction.LOWER) == (quantity == "tradeoff")),
+            _status(value.status),
+            value.direction.value,
+            value.note,
         )
-    out.print(table)
+        for value in values
+    ]
+    columns = ("theorem", "value", "status", LOSS, "note")
+    print_table(
+        f"{NAMES[quantity]}: {protocol}", columns, rows, words=["note"], spare=["note", LOSS]
+    )
     if silent:
         _print_silent(protocol, silent)
 
@@ -157,18 +213,16 @@ def _print_silent(protocol: Shuffled, silent: Mapping[str, str]) -> None:
 
 def print_theorems(theorems: list[Theorem]) -> None:
     """The registry, one row each."""
-    table = Table()
-    for column in ("id", "status", "direction", "statement", "validity"):
-        table.add_column(column)
-    for theorem in theorems:
-        table.add_row(
-            theorem.id,
-            _status(theorem.status),
-            theorem.direction.value,
-            theorem.statement,
-            theorem.validity,
-        )
-    console().print(table)
+    print_table(
+        None,
+        ("id", "status", "direction", "statement", "validity"),
+        [
+            (each.id, _status(each.status), each.direction.value, each.statement, each.validity)
+            for each in theorems
+        ],
+        words=["statement", "validity"],
+        spare=["validity", "direction"],
+    )
 
 
 def print_theorem(theorem: Theorem) -> None:
@@ -200,15 +254,12 @@ def print_rows(
     columns: Sequence[str],
     rows: Iterable[Sequence[object]],
     remarks: Iterable[str] = (),
+    spare: Sequence[str] = (),
 ) -> None:
-    """A table, then remarks."""
+    """A table, then remarks; columns of ``spare`` where there is room."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    print_table(printable(title), columns, cells, spare=spare)
     out = console()
-    table = Table(title=printable(title), title_justify="left")
-    for column in columns:
-        table.add_column(column, overflow="fold")  # a number cut short is another number
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
-    out.print(table)
     for remark in remarks:  # in one line, to be found by other programs
         out.print(printable(remark), soft_wrap=True)
 

@@ -414,3 +414,17 @@ def test_the_audit_offers_what_it_takes() -> None:
     shown = good("audit", "--help").stdout
     for option in ("--check-in", "--rounds", "--drawn", "--delta0"):
         assert option not in shown
+
+
+def test_help_lists_every_command_once_and_cuts_no_summary() -> None:
+    page = good("--help").stdout
+    for name, command in main.commands.items():
+        assert len(re.findall(rf"^  {name} ", page, re.MULTILINE)) == 1
+        assert (command.help or "").split("\n\n")[0].split()[-1] in page
+    assert "..." not in page.replace("[ARGS]...", "")
+
+
+def test_a_mistyped_command_is_guessed() -> None:
+    found = CliRunner().invoke(main, ["acount"])
+    assert found.exit_code == 2
+    assert "Did you mean 'account'?" in found.output

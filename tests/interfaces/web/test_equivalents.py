@@ -20,7 +20,7 @@ QUESTIONS = {
     "alpha": ("0.1", "tradeoff"),
     "order": ("3", "renyi"),
 }
-_ROW = re.compile(r"│ (guaranteed|leaked) +│ +(\S+) │ (\S+) +│ (\S+)")
+_ROW = re.compile(r"^ (guaranteed|leaked) +(\S+) +(\S+) +(\S+)", re.M)
 
 
 def _agrees(shown: str, exact: float, *, up: bool) -> bool:

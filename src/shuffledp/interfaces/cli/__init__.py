@@ -10,6 +10,8 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,14 @@ from shuffledp.interfaces.cli.web import web
 __all__ = ["main"]
 
 
+_SECTIONS: dict[str, tuple[click.Command, ...]] = {
+    "Account": (account, check, compare, calibrate, refute, theorems, web),
+    "Plan": (plan,),
+    "Run on a file": (run, personalized, encode, shuffle, analyze, audit, train),
+    "Collect over a network": (analyst, shuffler, report, collect),
+    "Keep a budget": (ledger,),
+    "Research": (reproduce, atlas),
+}
 _OPTIONS = {"m": "drawn", "rate": "check_in", "deltas": "local_delta"}
 """Parameters whose options are called otherwise."""
 _TRACEBACK = "SHUFFLEDP_TRACEBACK"
@@ -110,6 +120,22 @@ class _Group(click.Group):
             )
             ctx.exit(_FAULT)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """By what they are for, in the order one needs them; summaries are not cut off."""
+        for title, commands in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(each.name or "", each.get_short_help_str(limit=1000)) for each in commands]
+                )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = get_close_matches(args[0], self.commands, n=1)
+        if args[0] not in self.commands and near:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
     def _worded(self, ctx: click.Context, error: ShuffleDPError) -> str:
         """Names the option that was typed, or should have been."""
         if isinstance(error, ParameterError) and ctx.invoked_subcommand:
@@ -131,28 +157,5 @@ def main() -> None:
     """
 
 
-for _command in (
-    account,
-    check,
-    compare,
-    calibrate,
-    plan,
-    refute,
-    theorems,
-    reproduce,
-    train,
-    run,
-    personalized,
-    encode,
-    shuffle,
-    analyze,
-    audit,
-    analyst,
-    shuffler,
-    report,
-    collect,
-    ledger,
-    atlas,
-    web,
-):
+for _command in chain.from_iterable(_SECTIONS.values()):
     main.add_command(_command)
