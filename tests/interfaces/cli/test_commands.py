@@ -232,6 +232,10 @@ def test_help_and_version() -> None:
     ("words", "message"),
     [
         (("account", "--eps0", 0, "--n", 10, "--delta", 1e-6), "--eps0 must be"),
+        (
+            ("ledger", "init", "c", "--store", "b", "--epsilon", "x", "--delta", 0),
+            "--epsilon must be",
+        ),
         (("account", "--eps0", "nan", "--n", 10, "--delta", 1e-6), "--eps0 must be"),
         (("account", "--eps0", "inf", "--n", 10, "--delta", 1e-6), "--eps0 must be"),
         (("account", "--eps0", 1, "--n", 0, "--delta", 1e-6), "--n must be"),

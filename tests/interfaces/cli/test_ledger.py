@@ -121,7 +121,7 @@ def test_rules_by_options(store: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--order", "9"], "'order' parameter must be left out with --rule sum"),
+        (["--order", "9"], "--order must be left out with --rule sum"),
         (KRR, "left out with --rule sum"),
         (["--rule", "planned", "--stated-delta", "0"], "left out with --rule planned"),
         (

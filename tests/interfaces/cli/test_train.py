@@ -129,7 +129,7 @@ def test_resumes_and_stops(own: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("shuffled-sgd --preset liew-2023", "'preset' parameter must be one of chen-2024-m300"),
+        ("shuffled-sgd --preset liew-2023", "--preset must be one of chen-2024-m300"),
         ("shuffled-sgd --seed 3", "'seed'"),
         ("shuffled-sgd --network deep", "'network'"),
         ("shuffled-sgd --components 4 --blocks 1e9", "'blocks'"),

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import signal
-import sys
-import threading
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
-from difflib import get_close_matches
 from itertools import chain
-from pathlib import Path
-from typing import Any
 
 import click
 
 from shuffledp import __version__
-from shuffledp.errors import ParameterError, ShuffleDPError
 from shuffledp.interfaces.cli.account import account
 from shuffledp.interfaces.cli.analyst import analyst, collect
 from shuffledp.interfaces.cli.analyze import analyze
@@ -28,6 +16,7 @@ from shuffledp.interfaces.cli.calibrate import calibrate
 from shuffledp.interfaces.cli.check import check
 from shuffledp.interfaces.cli.compare import compare
 from shuffledp.interfaces.cli.encode import encode
+from shuffledp.interfaces.cli.group import Group
 from shuffledp.interfaces.cli.ledger import ledger
 from shuffledp.interfaces.cli.personalized import personalized
 from shuffledp.interfaces.cli.plan import plan
@@ -52,74 +41,9 @@ _SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Keep a budget": (ledger,),
     "Research": (reproduce, atlas),
 }
-_OPTIONS = {"m": "drawn", "rate": "check_in", "deltas": "local_delta"}
-"""Parameters whose options are called otherwise."""
-_TRACEBACK = "SHUFFLEDP_TRACEBACK"
-_FAULT = 70
-"""Exit code of a fault of ours, EX_SOFTWARE of sysexits.h."""
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What writing to a file may end with; files we write ourselves are named in errors of ours."""
 
 
-@contextmanager
-def _ended_politely() -> Iterator[None]:
-    """A request to end is an exception: what is half-written goes."""
-
-    def end(number: int, _frame: object) -> None:
-        sys.exit(128 + number)
-
-    ours = threading.current_thread() is threading.main_thread() and (
-        signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    )
-    if ours:
-        signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-class _Group(click.Group):
-    """Turns the library's errors into one line on stderr and their exit code."""
-
-    def main(self, *args: Any, **options: Any) -> Any:
-        try:
-            with _ended_politely():
-                return super().main(*args, **options)
-        except OSError as error:
-            if error.errno not in _FULL:
-                raise
-            click.echo(
-                f"Error: the answer cannot be written to stdout: {error.strerror}.", err=True
-            )
-            # what is left of it must not be tried again at the end
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(2)
-
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except ShuffleDPError as error:
-            click.echo(f"Error: {self._worded(ctx, error)}", err=True)
-            ctx.exit(error.exit_code)
-        except (click.ClickException, click.Abort, click.exceptions.Exit):
-            raise
-        except Exception as error:
-            full = isinstance(error, OSError) and error.errno in (*_FULL, errno.EPIPE)
-            if full or os.environ.get(_TRACEBACK):
-                raise
-            # not its text, which may hold what a user has
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
-            click.echo(
-                f"Error: shuffledp has a fault ({where}); nothing was answered. Please report it,"
-                " with"
-                f" the command and what {_TRACEBACK}=1 shows.",
-                err=True,
-            )
-            ctx.exit(_FAULT)
-
+class _Main(Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """By what they are for, in the order one needs them; summaries are not cut off."""
         for title, commands in _SECTIONS.items():
@@ -128,27 +52,8 @@ class _Group(click.Group):
                     [(each.name or "", each.get_short_help_str(limit=1000)) for each in commands]
                 )
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        near = get_close_matches(args[0], self.commands, n=1)
-        if args[0] not in self.commands and near:
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
-        return super().resolve_command(ctx, args)
 
-    def _worded(self, ctx: click.Context, error: ShuffleDPError) -> str:
-        """Names the option that was typed, or should have been."""
-        if isinstance(error, ParameterError) and ctx.invoked_subcommand:
-            options = {each.name: each for each in self.commands[ctx.invoked_subcommand].params}
-            other = options.get(_OPTIONS.get(error.parameter, ""))
-            option = options.get(error.parameter, other)
-            if isinstance(option, click.Option):
-                got = "Nothing was given" if error.value is None else f"Got {error.value!r}"
-                return f"{option.opts[0]} must be {error.condition}. {got}."
-        return str(error)
-
-
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def main() -> None:
     """Privacy accounting for the shuffle model of differential privacy.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shuffledp.interfaces.cli.collection import bar, job, show
+from shuffledp.interfaces.cli.group import Group
 from shuffledp.interfaces.cli.options import Count, json_option, plot_option, print_json
 from shuffledp.interfaces.cli.paths import READ, TABLE, WRITTEN
 
@@ -42,7 +43,7 @@ class Moment(click.ParamType):  # type: ignore[type-arg]  # generic only from cl
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-@click.group()
+@click.group(cls=Group)
 def analyst() -> None:
     """Ask devices a question through a shuffler: keys, tasks, batches."""
 

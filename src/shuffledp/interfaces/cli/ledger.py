@@ -10,6 +10,7 @@ import click
 
 from shuffledp.accounting.protocols.named import deployment
 from shuffledp.errors import ParameterError
+from shuffledp.interfaces.cli.group import Group
 from shuffledp.interfaces.cli.options import added, deployment_options, json_option, print_json
 from shuffledp.interfaces.cli.paths import BOOK, READ, WRITTEN
 from shuffledp.ledger import Guarantee, Ledger, Sum, planned, renyi
@@ -34,7 +35,7 @@ _store_options = added(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def ledger() -> None:
     """A durable book of privacy budgets: record what a release costs before it happens."""
 

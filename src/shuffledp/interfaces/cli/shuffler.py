@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shuffledp.errors import ParameterError, ServiceError
+from shuffledp.interfaces.cli.group import Group
 from shuffledp.interfaces.cli.options import F, json_option, print_json
 from shuffledp.interfaces.cli.paths import READ
 
@@ -48,7 +49,7 @@ def _settings(config: str) -> Settings:
     return Settings.read(None if config == _CONFIG and not path.exists() else path)
 
 
-@click.group()
+@click.group(cls=Group)
 def shuffler() -> None:
     """A shuffler that devices report to: run it, open tasks, release batches."""
 

@@ -13,6 +13,7 @@ from shuffledp import checks
 from shuffledp.errors import ParameterError
 from shuffledp.files import check_apart
 from shuffledp.interfaces.cli.collection import check_payer, ledger_options
+from shuffledp.interfaces.cli.group import Group
 from shuffledp.interfaces.cli.options import Count, added, json_option, plot_option, print_json
 from shuffledp.interfaces.cli.paths import READ
 
@@ -53,7 +54,7 @@ _options = added(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def train() -> None:
     """Train a model under shuffling, with noise on every device and an account of the privacy."""
 
