@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from shuffledp.errors import InternalError
 
-FINE, SEARCH, COARSE, QUICK = 0.0, 1e-4, 0.01, 0.05
-"""Relative widths to ask for: as narrow as offered, enough for a root, for a picture,
-for a direction."""
+FINE, SEARCH, COMPOSED, COARSE, QUICK = 0.0, 1e-4, 2e-3, 0.01, 0.05
+"""Relative widths to ask for: as narrow as offered, enough for a root, for one round of many, for a
+picture, for a direction."""
 
 
 @dataclass(frozen=True)

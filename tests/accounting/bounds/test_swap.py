@@ -363,7 +363,8 @@ def test_laplace_bounds_hold_for_every_triple(
         moved = swap_laplace._moved(cells, eps0, e, window, step)
         tilted = swap_laplace._Tilted(cells, moved, eps0, rate, e, lam, step)
         theta = min(tilted._best_theta(n - 1), swap_laplace._STEEPEST / tilted.widest)
-        top, spread, quartic = tilted._ends(theta)
+        left, right = tilted._ends(theta)
+        assert left != right
         least, most = swap_laplace._swap_range(cells, eps0, step)
         for _ in range(40):
             d = rng.uniform(near, far)
@@ -379,6 +380,7 @@ def test_laplace_bounds_hold_for_every_triple(
                 mass, (a, b, g) = _geometric(eps0, levels, third, (first, first + d, middle))
             else:
                 mass, (a, b, g) = _laplace_cells(eps0, third, (first, first + d, first + 0.5 * d))
+            top, spread, quartic = left if third < first + 0.5 * d else right
             v, g, p = (
                 np.append(x, y)
                 for x, y in ((a - e * b, 1.0 - e), (g, 1.0), (rate * mass, 1.0 - rate))

@@ -358,7 +358,7 @@ def _lower_losses(r: AnyRound) -> tuple[Losses, Losses]:
     unit = 2.5 * max(float(side[0][0]) for curve in curves for side in curve.sampled([0.0]))
     worst = max(curves, key=lambda curve: _spread(curve, unit)) if len(curves) > 1 else curves[0]
     every = 2 if is_gaussian(r.randomizer) else 1
-    samples = Samples.take(worst.sampled, worst.end, _LEAST_LEAK, every)
+    samples = Samples.take(worst.sampled, worst.end, _LEAST_LEAK, every, between=1)
     return samples.below(), samples.swapped().below()
 
 

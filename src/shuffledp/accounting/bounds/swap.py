@@ -48,8 +48,8 @@ _FINE, _MIDDLE, _COARSE, _ROUGH = 2e-3, 4e-3, 1e-2, 5e-2
 _POOR, _RUNG, _RUNGS = 0.5, 1.25, 5
 """A bound is poor if its logarithm is less than such a share of what is expected; then so many
 smaller epsilons are tried."""
-_STEEP = 4.0
-"""Chords are drawn between neighbours that differ by less."""
+_STEEP, _RARE = 4.0, 2e-3
+"""Chords are drawn between neighbours that differ by less, where larger losses are so rare."""
 _DEEPEST = 1e-30
 """Where delta ends in a divergence."""
 LEAST_BUDGET, MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 1e-4, 30.0, 1e-6, 10
@@ -121,10 +121,10 @@ class SwapCurve(ProfileCurve):
         values = {i: delta(epsilons[i]) for i in {*range(0, last, 2), last}}
         for i in range(1, last, 2):
             left, right = values[i - 1], values[i + 1]
-            if left > _STEEP * right:
+            before, at, after = epsilons[i - 1 : i + 2]
+            if left > _STEEP * right or left - right > _RARE * (math.exp(after) - math.exp(before)):
                 values[i] = delta(epsilons[i])
                 continue
-            before, at, after = epsilons[i - 1 : i + 2]
             share = math.expm1(at - before) / math.expm1(after - before)
             values[i] = up(left + share * (right - left), roundings(16.0))
         found = np.array([values[i] for i in range(last + 1)])
@@ -255,7 +255,7 @@ def swap_delta(pair: Swap, counts: tuple[int, ...], epsilon: float, width: float
         pair = pair.merged()
     crowds = _crowds(pair, counts)
     least = min(kind_weight + _least(others) for kind_weight, others in crowds) * (1.0 - _SLACK)
-    log_charge, best = expected_charge(pair, counts, epsilon), 1.0
+    log_charge, best = expected_charge(limit_power(pair, counts), epsilon), 1.0
     for _ in range(_ATTEMPTS):
         half = log_charge - math.log(2.0)
         below, above = (
@@ -303,10 +303,12 @@ def charge_aimed(value: float) -> float:
     return math.log(max(_CHARGED * value, _LEAST_CHARGE))
 
 
-def expected_charge(pair: Swap, counts: tuple[int, ...], epsilon: float) -> float:
-    """log of the charge to begin with: below log delta by the central limit theorem."""
-    depth = epsilon / math.sqrt(max(limit_power(pair, counts), 1e-300))
-    return max(-0.5 * depth * depth - math.log1p(depth) + math.log(_CHARGED) - 3.0, -690.0)
+def expected_charge(power: float, epsilon: float) -> float:
+    """log of the charge to begin with: that of the limit of many users, of mu^2 = power, and less."""
+    mu = math.sqrt(max(power, 1e-300))
+    depth = epsilon / mu
+    about = min(math.log(mu), 0.0) - 0.5 * depth * depth - 2.0 * math.log1p(depth)
+    return max(about + math.log(_CHARGED) - 1.0, -690.0)
 
 
 def deviation(others: Others, log_chance: float, sign: float) -> float:

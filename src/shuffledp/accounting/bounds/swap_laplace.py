@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from shuffledp.accounting.bounds.scopes import WIDEST_STEP, is_laplace, one_round
-from shuffledp.accounting.bounds.swap import deviation, exponentials, falling_curve
+from shuffledp.accounting.bounds.swap import deviation, expected_charge, exponentials, falling_curve
 from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.randomizers import CheckIn, DiscreteLaplace, Randomizer
@@ -41,6 +41,8 @@ _SLACK, _SUMMED, _FORMULA = 1e-10, 1e-9, 1e-11
 _STEEPEST = 3.0
 """theta |W| is kept below: moments bound nothing beyond."""
 _POWER = 1.7
+_SHARES = 8
+"""Cells of the share of others left of the victim's middle."""
 _STEP, _REACH = 0.01, 12.0
 """Cells of t, and how far, in deviations of the sum."""
 
@@ -52,11 +54,14 @@ class _Triples:
     mass: Array
     first: tuple[Array, Array, Array]
     second: tuple[Array, Array, Array]
-    swap: tuple[Array, Array]
+    swap: tuple[Array, Array, Array]
+    kinds: tuple[Array, Array]
+    """Which are near another user's value left of the victim's middle, and which right of it."""
     gap_other: Array
     gap_victim: Array
+    far: float
+    """Largest distance of the victim's two values; of another user's from their middle:"""
     limit: float
-    """Largest distance of another user's value from the middle of the victim's two."""
 
 
 def _steps(length: float, both_ends: bool, rate: float) -> Array:
@@ -102,7 +107,18 @@ def _triples(rate: float, near: float, far: float) -> _Triples:
         low, high = down(low, _FORMULA), up(high, _FORMULA)
         return np.clip(np.where(seen, masses[i] / base, low), low, high), low, high
 
-    return _Triples(masses[2], ratio(0), ratio(1), ratio(3)[1:], gaps, victims, 1.0 - 0.5 * near)
+    middle = 0.5 * second
+    return _Triples(
+        masses[2],
+        ratio(0),
+        ratio(1),
+        ratio(3),
+        (third - gaps <= middle, third + gaps >= middle),
+        gaps,
+        victims,
+        far,
+        1.0 - 0.5 * near,
+    )
 
 
 def _gaps(places: Array) -> Array:
@@ -145,6 +161,8 @@ class _Moved:
     """At least |W / V - 1|, and how fast log W moves with log g."""
     still: float
     """W of silence."""
+    window: float
+    """The least T."""
 
 
 def _moved(cells: _Triples, rate: float, e: float, window: float, step: float = 0.0) -> _Moved:
@@ -154,8 +172,8 @@ def _moved(cells: _Triples, rate: float, e: float, window: float, step: float = 
     top = np.maximum(a_high - e * b_low, value)
     share = np.clip((value - bottom) / np.maximum(top - bottom, 1e-300), 0.0, 1.0)
     least, most = _swap_range(cells, rate, step)
-    raised = 1.0 / (1.0 + (least - cells.swap[1]) / window)
-    lowered = 1.0 / (1.0 + (most - cells.swap[0]) / window)
+    raised = 1.0 / (1.0 + (least - cells.swap[2]) / window)
+    lowered = 1.0 / (1.0 + (most - cells.swap[1]) / window)
     span = (most - least) / window
     return _Moved(
         bottom * np.where(bottom > 0.0, raised, lowered),
@@ -163,6 +181,7 @@ def _moved(cells: _Triples, rate: float, e: float, window: float, step: float = 
         share,
         up(most / window / (1.0 - span), _SUMMED),
         down((1.0 - e) / (1.0 + (most - 1.0) / window), _FORMULA),
+        window,
     )
 
 
@@ -180,7 +199,7 @@ def laplace_delta(rate: float, check_in: float, n: int, epsilon: float, step: fl
         value = _class_delta(rate, check_in, n, at, ends, log_charge, step)
         return value if 0.0 <= value < 1.0 else 1.0
 
-    log_charge = suited = _expected(_triples(rate, *first), check_in, n, epsilon)
+    log_charge = suited = expected_charge(_power(_triples(rate, *first), check_in) / n, epsilon)
     worst = 1.0
     for _ in range(_ATTEMPTS):  # until the charge for T outside its window suits the farthest pairs
         value = of_class(first, log_charge, epsilon)
@@ -256,11 +275,6 @@ def _power(cells: _Triples, check_in: float) -> float:
     return check_in * float((cells.mass * (a - b) ** 2).sum(axis=1).max())
 
 
-def _expected(cells: _Triples, check_in: float, n: int, epsilon: float) -> float:
-    depth = epsilon * math.sqrt(n / max(_power(cells, check_in), 1e-300))
-    return max(-0.5 * depth * depth - math.log1p(depth) + math.log(_CHARGED) - 3.0, -690.0)
-
-
 class _Tilted:
     """Bounds over all triples of a class; silence (chance 1 - q) has V = 1 - e and g = 1."""
 
@@ -275,10 +289,14 @@ class _Tilted:
         step: float = 0.0,
     ) -> None:
         self.cells, self.rate, self.q, self.e, self.lam, self.step = cells, rate, q, e, lam, step
-        self.excess, self.still = moved.excess, moved.still
+        self.excess, self.still, self.window = moved.excess, moved.still, moved.window
         self.weights = np.stack([cells.mass * (1.0 - moved.share), cells.mass * moved.share])
         self.values = np.stack([moved.low, moved.high])
         self.most = _swap_range(cells, rate, step)[1]
+        mean, low, high = cells.swap
+        self.swap = down(mean, _SUMMED) - 0.125 * lam * (high - low) ** 2
+        blurred = cells.mass * (high - low) * (moved.high - moved.low)
+        self.blur = 0.25 * lam * up(blurred.sum(axis=1), _SUMMED)
         # |V| and |W| are at most this times the other, so moments of V, convex in V alone, bound those of W
         self.sizes = np.abs(self.values) * (1.0 + moved.excess) / (1.0 - moved.excess)
         half = 0.5 * rate * float(np.maximum(cells.gap_other, cells.gap_victim).max())
@@ -289,17 +307,26 @@ class _Tilted:
     def log_excess(self, m: int) -> float:
         """log of a bound on E[(sum of W)+ e^(-lam (T - 1))]."""
         theta = min(self._best_theta(m), _STEEPEST / self.widest)
-        top, spread, quartic = self._ends(theta)
-        if not math.isfinite(top):
+        left, right = (np.array(ends) for ends in self._ends(theta))
+        if not np.isfinite([left, right]).all():
             return math.inf
-        shape = log_integral(theta, m * spread, m * quartic)
-        return (
-            shape + (m + 1) * top + self.lam * self.most + _SUMMED + roundings(64.0) * m * abs(top)
+        shares = np.linspace(0.0, 1.0, _SHARES + 1)
+        # of those left of the middle; what holds for them and for the others adds up
+        sums = m * (np.multiply.outer(shares, left) + np.multiply.outer(1.0 - shares, right))
+        tops, spreads, quartics = sums.T
+        worst = max(
+            log_integral(theta, min(spreads[i : i + 2]), max(quartics[i : i + 2]))
+            + max(tops[i : i + 2])
+            for i in range(_SHARES)
         )
+        top = max(left[0], right[0])  # the victim's own
+        size = m * max(abs(left[0]), abs(right[0]))
+        return float(worst + top + self.lam * self.most + _SUMMED + roundings(64.0) * size)
 
-    def _ends(self, theta: float) -> tuple[float, float, float]:
-        """The largest K = log M(theta), the least variance of W once normal noise has lifted each
-        law to it, and the largest E (W - W')^4 / 24, all tilted by theta W - lam g.
+    def _ends(self, theta: float) -> list[tuple[float, float, float]]:
+        """For values left of the middle and right of it: the largest K = log M(theta), the least
+        variance of W once normal noise has lifted each law to it, and the largest E (W - W')^4 / 24,
+        all tilted by theta W - lam g.
         """
         q, lam, e = self.q, self.lam, self.e
         steep = theta * self.widest + lam * self.most
@@ -310,32 +337,43 @@ class _Tilted:
             weights = weights * size if k > 2 else weights * size**2
             roots.append(self._nearby(weights.sum(axis=(0, 2)), k, steep, theta))
         moves = self._moves(theta, roots[0], steep) + self._steps(theta, roots[0], steep)
-        tops = np.log1p(self._rises(theta) + q * moves)
-        top = float(tops.max())
+        tops = np.log1p(self._rises(theta, steep) + q * moves)
         falls = theta * np.where(self.values < 0.0, size, 0.0)
         below = (self.weights * skewness(falls)).sum(axis=(0, 2)) * 3.0 / theta**3
+        roots.append(self._nearby(below, 3, 0.0, 0.0))
+        return [self._kind_ends(theta, tops[kind], [x[kind] for x in roots]) for kind in self.cells.kinds]
+
+    def _kind_ends(self, theta: float, tops: Array, roots: list[Array]) -> tuple[float, float, float]:
+        q, lam, e, top = self.q, self.lam, self.e, float(tops.max())
         second, third, fourth, cubic = (
             q * self._on_grid(float(root.max()), k, tilt) ** k + (1.0 - q) * (e - 1.0) ** k
-            for root, k, tilt in zip(
-                (*roots, self._nearby(below, 3, 0.0, 0.0)),
-                (2, 3, 4, 3),
-                (theta, theta, theta, 0.0),
-                strict=True,
-            )
+            for root, k, tilt in zip(roots, (2, 3, 4, 3), (theta, theta, theta, 0.0), strict=True)
         )
-        drift = 1.0 - e + (self.excess + lam * self.most) * self.mean
         least = math.exp(-theta * (e - 1.0 + self.excess * self.mean) - 2.0 * lam)  # M is more
         mean = (e - 1.0 + (self.excess + lam * self.most) * self.mean + theta * second) / least
-        lifted = top + lam - 0.5 * (lam * self.most) ** 2 - theta * drift - theta**3 * cubic / 3.0
+        lifted = top + lam - 0.5 * (lam * self.most) ** 2
+        lifted -= theta * self._drift() + theta**3 * cubic / 3.0
         spread = 2.0 / theta**2 * lifted - mean**2 - max(top, 0.0) * second
         quartic = (2.0 * fourth + 8.0 * mean * third) / least + 6.0 * (second / least) ** 2
         return top, spread, up(quartic / 24.0, _SUMMED)
 
-    def _rises(self, theta: float) -> Array:
+    def _drift(self) -> float:
+        """At least E W e^(-lam g): weights of V lie in a range, and E V = 1 - e."""
+        lam, low = self.lam, self.window
+        least, most = _swap_range(self.cells, self.rate, self.step)
+        highest = max(math.exp(-lam * g) / (1.0 + (least - g) / low) for g in (least, most))
+        flat = min(max(low + most - 1.0 / lam, least), most)
+        lowest = math.exp(-lam * flat) / (1.0 + (most - flat) / low)
+        told = self.q * alone(self.rate, self.cells.far, math.log(self.e), self.step)
+        range_ = up(highest, _FORMULA) - down(lowest, _FORMULA)
+        return down(lowest, _FORMULA) * (1.0 - self.e) + up(range_ * told, _FORMULA)
+
+    def _rises(self, theta: float, steep: float) -> Array:
         """M(theta) - 1 of the triples computed."""
-        moved = self.weights * np.expm1(theta * self.values - self.lam * self.cells.swap[0])
+        moved = self.weights * np.expm1(theta * self.values - self.lam * self.swap)
         silent = (1.0 - self.q) * math.expm1(theta * self.still - self.lam)
         found: Array = self.q * moved.sum(axis=(0, 2)) + silent
+        found += self.q * theta * math.exp(steep) * self.blur
         return found + 1e-12 * theta * (1.0 + self.e) + roundings(4.0)
 
     def _nearby(self, moments: Array, k: int, steep: float, theta: float) -> Array:
@@ -385,7 +423,7 @@ class _Tilted:
     def _best_theta(self, m: int) -> float:
         """About the best theta, for the triple of the largest spread; any is valid."""
         at = int(np.argmax((self.weights * self.values**2).sum(axis=(0, 2))))
-        w, v, g = self.weights[:, at], self.values[:, at], self.cells.swap[0][at]
+        w, v, g = self.weights[:, at], self.values[:, at], self.swap[at]
         still = self.still
         u = math.log(4.0 / math.sqrt(m * self.q * float((w * v * v).sum()) + 1e-300))
         for _ in range(12):

@@ -11,17 +11,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 
-from shuffledp.accounting.bounds.swap import SwapCurve, charge_aimed, deviation, exponentials
+from shuffledp.accounting.bounds.swap import (
+    SwapCurve,
+    charge_aimed,
+    deviation,
+    expected_charge,
+    exponentials,
+    falling_curve,
+)
 from shuffledp.accounting.bounds.swap_laplace import log_integral, skewness
-from shuffledp.accounting.curves import PureEnd
-from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.accounting.randomizers.swaps import OtherLaw
 from shuffledp.errors import RegimeError
-from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.rounding import Array, down, roundings, up
 
 _LEAST_BUDGET, _MOST_BUDGET, _LEAST_USERS, _MOST_CLASSES = 0.01, 6.0, 100, 6
@@ -236,7 +240,7 @@ def laplace_classes_delta(victim: float, users: list[LaplaceClass], epsilon: flo
     ``users``: the others, none of a larger rate than the victim's.
     """
     first, *others = distances(victim)
-    log_charge, worst = _first_charge(victim, users, epsilon), 1.0
+    log_charge, worst = expected_charge(_square(victim, users), epsilon), 1.0
     theta = _best_theta(victim, users, epsilon)
     for _ in range(_ATTEMPTS):  # until the charge for T outside its window suits the farthest pairs
         value = _distance_delta(victim, users, epsilon, first, theta, log_charge)
@@ -257,11 +261,6 @@ def power(victim: float, rate: float) -> float:
     cells = _cells(victim, rate, *distances(victim)[0])
     gap = cells.first_mean - 0.5 * (cells.second_mean[0] + cells.second_mean[1])
     return float((cells.mass * gap**2).sum(axis=1).max())
-
-
-def _first_charge(victim: float, users: list[LaplaceClass], epsilon: float) -> float:
-    depth = epsilon / math.sqrt(max(_square(victim, users), 1e-300))
-    return max(-0.5 * depth * depth - math.log1p(depth) - 12.0, -690.0)
 
 
 def _square(victim: float, users: list[LaplaceClass]) -> float:
@@ -288,12 +287,7 @@ def laplace_classes_curve(victim: float, rates: list[float], counts: list[int]) 
     def delta(epsilon: float) -> float:
         return laplace_classes_delta(victim, users, epsilon)
 
-    def profile(epsilon: float, width: float) -> Enclosure:
-        value = delta(epsilon)
-        return Enclosure(value, value)
-
-    guess = partial(gaussian_start, math.sqrt(min(_square(victim, users), 1e4)))
-    return SwapCurve(profile, PureEnd(victim), guess=guess)
+    return falling_curve(lambda epsilon, _: delta(epsilon), _square(victim, users), victim)
 
 
 def _distance_delta(

@@ -189,7 +189,7 @@ def sequential_delta(eps0: float, n: int, epsilon: float, width: float) -> float
     pair, e, m = any_randomizer(eps0), math.exp(epsilon), n - 1
     least, most = (f(float(f(x.swap)) for x in pair.laws) for f in (min, max))
     spread = up(most - least, FORMULA)
-    log_charge, best = expected_charge(pair, (n,), epsilon), 1.0
+    log_charge, best = expected_charge(limit_power(pair, (n,)), epsilon), 1.0
     for _ in range(_ATTEMPTS):
         half = log_charge - math.log(2.0)
         below, above = (deviation([(m, pair.laws)], half, sign) for sign in (-1.0, 1.0))

@@ -16,7 +16,7 @@ from shuffledp.accounting.curves.ends import End, Ends, PureEnd, SearchLimit
 from shuffledp.accounting.curves.losses import Samples, tradeoffs
 from shuffledp.errors import ConversionError
 from shuffledp.labels import Direction
-from shuffledp.numerics.enclosure import COARSE, FINE, QUICK, SEARCH, Enclosure
+from shuffledp.numerics.enclosure import COMPOSED, FINE, QUICK, SEARCH, Enclosure
 from shuffledp.numerics.rounding import Array
 from shuffledp.numerics.search import SETTLED, Guess, Start, invert_decreasing
 
@@ -73,10 +73,10 @@ class ProfileCurve(Curve):
         if self.enclose_many is not None:
             both = self.enclose_many(epsilons)
             return both, both
-        forward = _ends([self.forward(x, COARSE) for x in epsilons])
+        forward = _ends([self.forward(x, COMPOSED) for x in epsilons])
         if self.reverse is None:
             return forward, forward
-        return forward, _ends([self.reverse(x, COARSE) for x in epsilons])
+        return forward, _ends([self.reverse(x, COMPOSED) for x in epsilons])
 
     def pairs(self) -> list[ProfileCurve]:
         return [self]
