@@ -15,7 +15,9 @@ from shuffledp import (
     BinaryRR,
     Channel,
     CheckIn,
+    DiscreteLaplace,
     KRRFamily,
+    Laplace,
     Personalized,
     RegimeError,
     Shuffled,
@@ -88,8 +90,8 @@ def _bits(rng: np.random.Generator, most: int) -> Case:
     )
 
 
-def _among(rng, words, eps0, rows, others: int, claims, look) -> Case:
-    held = list(crowds(rng, rows, others))
+def _among(rng, words, eps0, rows, others: int, claims, look, every: int = 1) -> Case:
+    held = list(crowds(rng, rows, others))[::every]
 
     def truth(epsilon: float) -> float:
         return max(leaked(look(crowd), epsilon) for crowd in held)
@@ -119,6 +121,40 @@ def _thinned(rng: np.random.Generator, most: int) -> Case:
     claims = [_best(randomizer, n), _by_name(randomizer, n, "swap")]
     words = (inner, rate, n)
     return _among(rng, words, randomizer.eps0, rows, n - 1, claims, lambda c: seen(rows, c))
+
+
+def _below(x):
+    """The share of Laplace noise of rate 1 below x."""
+    return np.where(x < 0.0, 0.5 * np.exp(np.minimum(x, 0.0)), 1.0 - 0.5 * np.exp(-np.abs(x)))
+
+
+def _at_most(k, rate: float):
+    """The share of discrete noise of this rate that is at most k, a whole number."""
+    tail = np.exp(-rate * np.abs(k + 0.5)) * 0.5 / math.cosh(0.5 * rate)
+    return np.where(k < 0.0, tail, 1.0 - tail)
+
+
+def _numbers(rng: np.random.Generator, most: int) -> Case:
+    """Laplace noise, seen through three cells: what they leak, the reports leak."""
+    n = int(rng.integers(100, 100 + 2 * most))
+    eps0 = math.exp(rng.uniform(math.log(0.02), math.log(1.5)))
+    cut, levels = rng.uniform(0.1, 0.4), int(rng.integers(math.ceil(20.0 * eps0) + 8, 200))
+    values = np.array([0.0, 1.0, round(rng.uniform() * levels) / levels])
+    cuts = np.array([cut, 1.0 - cut]) - values[:, None]
+    below, randomizer = _below(eps0 * cuts), Laplace(eps0=eps0)
+    if rng.integers(3) == 0:
+        below = _at_most(np.floor(cuts * levels + 1e-9), eps0 / levels)
+        randomizer = DiscreteLaplace(levels, eps0=eps0)
+    inner = np.diff(below, prepend=0.0, append=1.0)
+    rate = 1.0
+    if rng.integers(3) == 0:
+        rate, n = rng.uniform(0.5, 1.0), 2 * n
+        inner = inner[:, [0, 2]] + 0.5 * inner[:, [1]]  # two cells and silence; the middle by a coin
+    rows = inner if rate == 1.0 else np.column_stack([rate * inner, np.full(3, 1.0 - rate)])
+    randomizer = randomizer if rate == 1.0 else CheckIn(randomizer, rate)
+    claims = [_by_name(randomizer, n, "swap-laplace"), _best(randomizer, n)]
+    words = (randomizer, cut, values, n)
+    return _among(rng, words, eps0, rows, n - 1, claims, lambda c: seen(rows, c), every=4)
 
 
 def _drawn(rng: np.random.Generator, most: int) -> Case:
@@ -182,6 +218,7 @@ KINDS = {
     "bits": _bits,
     "channel": _channel,
     "thinned": _thinned,
+    "numbers": _numbers,
     "drawn": _drawn,
     "personal": _personal,
 }
@@ -213,7 +250,7 @@ def test_guarantees_hold_among_random_others(kind: str) -> None:
 @pytest.mark.parametrize("block", range(10))
 @pytest.mark.parametrize("kind", KINDS)
 def test_guarantees_hold_among_many_random_others(kind: str, block: int) -> None:
-    """Ten thousand cases in all."""
+    """Twelve thousand cases in all."""
     most = 200 if kind == "bits" else 40
     assert min(_ratios(kind, range(1000 + 200 * block, 1200 + 200 * block), most)) < 2.0
 

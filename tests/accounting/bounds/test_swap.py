@@ -327,8 +327,9 @@ def _laplace_cells(eps0: float, centre: float, places):
     mass = 0.5 * eps0 * np.exp(-eps0 * np.abs(y - centre)) / y.size
     ends = [0.5 * math.exp(-eps0 * centre), 0.5 * math.exp(-eps0 * (1.0 - centre))]
     mass = np.concatenate([ends[:1], mass, ends[1:]])
+    y = np.concatenate([[0.0], y, [1.0]])
     logs = [eps0 * (np.abs(y - centre) - np.abs(y - place)) for place in places]
-    return mass / mass.sum(), [np.exp(np.pad(log, 1, mode="edge")) for log in logs]
+    return mass / mass.sum(), [np.exp(log) for log in logs]
 
 
 def _geometric(eps0: float, levels: int, centre: float, places):
@@ -394,6 +395,60 @@ def test_laplace_bounds_hold_for_every_triple(
             assert log_m <= top + 1e-9 * abs(top)
             assert variance + 2.0 * (top - log_m) / theta**2 >= spread * (1.0 - 1e-6)
             assert (2.0 * fourth + 6.0 * variance**2) / 24.0 <= quartic
+
+
+@pytest.mark.parametrize("lam", [1e-3, 0.02, 0.4])
+@pytest.mark.parametrize("eps0", [0.3, 2.0])
+def test_wide_cells_of_laplace_reports_lie_above(
+    eps0: float, lam: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of M - 1 and of E W e^(-lam g), where cells and decays are so large that slips show."""
+    monkeypatch.setattr(swap_laplace, "_CELL", 100.0)  # as few as there may be
+    cells = swap_laplace._triples.__wrapped__(eps0, 0.9, 1.0)
+    e, window, rate = 1.1, 12.0 * math.exp(eps0), 0.8
+    moved = swap_laplace._moved(cells, eps0, e, window)
+    tilted = swap_laplace._Tilted(cells, moved, eps0, rate, e, lam)
+    least, most = swap_laplace._swap_range(cells, eps0, 0.0)
+    for theta in (1e-3, 0.1, 0.5 / tilted.widest):
+        found = tilted._rises(theta, theta * tilted.widest)
+        others = swap_laplace._steps(1.0, True, eps0)
+        for at in (0, len(others) // 3, len(others) // 2, len(others) - 1):
+            mass, (a, b, g) = _laplace_cells(eps0, others[at], (0.0, 1.0, 0.5))
+            v, g, p = (
+                np.append(x, y)
+                for x, y in ((a - e * b, 1.0 - e), (g, 1.0), (rate * mass, 1.0 - rate))
+            )
+            w = v / (1.0 + (np.where(v > 0.0, least, most) - g) / window)
+            truth = float(p @ np.expm1(theta * w - lam * g))
+            assert truth <= found[at] + 1e-7 * abs(truth)
+            drift = float(p @ (w * np.exp(-lam * g)))
+            low, high = tilted.drift
+            assert low - 1e-7 <= drift <= high + 1e-7
+
+
+def test_every_share_of_others_left_of_the_middle_is_covered() -> None:
+    """The bound on (sum of W)+ against the integral of each mixture's own moduli."""
+    eps0, m, e = 3.0, 3000, 1.2
+    lam, window = 1.0 / m, 0.9 * m
+    cells = swap_laplace._triples(eps0, 0.96, 1.0)
+    moved = swap_laplace._moved(cells, eps0, e, window)
+    tilted = swap_laplace._Tilted(cells, moved, eps0, 1.0, e, lam)
+    least, most = swap_laplace._swap_range(cells, eps0, 0.0)
+    bound = tilted.log_excess(m)
+    theta = min(tilted._best_theta(m), swap_laplace._STEEPEST / tilted.widest)
+    t = np.linspace(0.0, 40.0 * theta, 801)
+    logs = []
+    for place in (0.0, 1.0):
+        mass, (a, b, g) = _laplace_cells(eps0, place, (0.0, 1.0, 0.5))
+        v = a - e * b
+        w = v / (1.0 + (np.where(v > 0.0, least, most) - g) / window)
+        parts = mass * np.exp(theta * w - lam * g)
+        logs.append(np.array([math.log(abs(complex(parts @ np.exp(1j * x * w)))) for x in t]))
+    found = []
+    for share in np.linspace(0.0, 1.0, 33):
+        moduli = np.exp(m * (share * logs[0] + (1.0 - share) * logs[1])) / (theta**2 + t**2)
+        found.append(math.log(float(np.trapezoid(moduli, t)) / math.pi))
+    assert max(found) <= bound <= max(found) + 0.5
 
 
 @pytest.mark.parametrize(("eps0", "levels", "n"), [(1.0, 50, 10**4), (2.0, 1024, 10**5)])

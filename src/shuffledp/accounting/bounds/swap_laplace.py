@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -31,7 +31,7 @@ _LEAST_BUDGET, _MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 0.01, 12.0, 1e-3, 100
 """The users, times their check-in, must also be so many that others are likely to report where the victim does."""
 _CLASSES = (1.0, 0.96, 0.9, 0.8, 0.6, 0.3, 0.0)
 """Distances of the victim's two values: a bound for each class, the worst counts."""
-_CELL = 0.1
+_CELL = 0.15
 """Change of a log-likelihood ratio across a cell, about; for the farthest pairs half as much."""
 _FINEST, _GROWTH, _WIDEST = 1e-4, 0.2, 0.06
 """Of the steps along a line of triples: the first; the next, as a share of the way from its end, and the last, over eps0."""
@@ -319,9 +319,9 @@ class _Tilted:
             + max(tops[i : i + 2])
             for i in range(_SHARES)
         )
-        top = max(left[0], right[0])  # the victim's own
+        top = max(left[0], right[0]) + self.lam  # the victim's own: g = 1 at the middle
         size = m * max(abs(left[0]), abs(right[0]))
-        return float(worst + top + self.lam * self.most + _SUMMED + roundings(64.0) * size)
+        return float(worst + top + _SUMMED + roundings(64.0) * size)
 
     def _ends(self, theta: float) -> list[tuple[float, float, float]]:
         """For values left of the middle and right of it: the largest K = log M(theta), the least
@@ -350,23 +350,33 @@ class _Tilted:
             for root, k, tilt in zip(roots, (2, 3, 4, 3), (theta, theta, theta, 0.0), strict=True)
         )
         least = math.exp(-theta * (e - 1.0 + self.excess * self.mean) - 2.0 * lam)  # M is more
-        mean = (e - 1.0 + (self.excess + lam * self.most) * self.mean + theta * second) / least
-        lifted = top + lam - 0.5 * (lam * self.most) ** 2
-        lifted -= theta * self._drift() + theta**3 * cubic / 3.0
+        low, high = self.drift
+        mean = max(-low, high + theta * second) / least  # of W, either way
+        lifted = top + lam - 0.5 * lam**2 * self.most  # E g^2 is no more
+        lifted -= theta * high + theta**3 * cubic / 3.0
         spread = 2.0 / theta**2 * lifted - mean**2 - max(top, 0.0) * second
         quartic = (2.0 * fourth + 8.0 * mean * third) / least + 6.0 * (second / least) ** 2
         return top, spread, up(quartic / 24.0, _SUMMED)
 
-    def _drift(self) -> float:
-        """At least E W e^(-lam g): weights of V lie in a range, and E V = 1 - e."""
-        lam, low = self.lam, self.window
+    @cached_property
+    def drift(self) -> tuple[float, float]:
+        """E W e^(-lam g) lies between: V has a weight f e^(-lam g), and E V = 1 - e."""
+        lam, low, e = self.lam, self.window, self.e
         least, most = _swap_range(self.cells, self.rate, self.step)
-        highest = max(math.exp(-lam * g) / (1.0 + (least - g) / low) for g in (least, most))
-        flat = min(max(low + most - 1.0 / lam, least), most)
-        lowest = math.exp(-lam * flat) / (1.0 + (most - flat) / low)
-        told = self.q * alone(self.rate, self.cells.far, math.log(self.e), self.step)
-        range_ = up(highest, _FORMULA) - down(lowest, _FORMULA)
-        return down(lowest, _FORMULA) * (1.0 - self.e) + up(range_ * told, _FORMULA)
+
+        def weights(arriving: float) -> tuple[float, float]:
+            """The least and the largest for any g; the logarithm is convex in g."""
+            flat = min(max(low + arriving - 1.0 / lam, least), most)
+            found = [
+                math.exp(-lam * g) / (1.0 + (arriving - g) / low) for g in (flat, least, most)
+            ]
+            return down(found[0], _FORMULA), up(max(found), _FORMULA)
+
+        (least_raised, raised), (lowered, most_lowered) = weights(least), weights(most)
+        told = self.q * alone(self.rate, self.cells.far, math.log(e), self.step)  # E V+, at most
+        below = (e - 1.0) * most_lowered + max(most_lowered - least_raised, 0.0) * told
+        above = (1.0 - e) * lowered + max(raised - lowered, 0.0) * told
+        return -up(below, _FORMULA), above + _FORMULA * (e - 1.0 + told)
 
     def _rises(self, theta: float, steep: float) -> Array:
         """M(theta) - 1 of the triples computed."""
@@ -421,8 +431,12 @@ class _Tilted:
         return (root + added) * math.exp(theta * along * factor * math.exp(self.rate) / k)
 
     def _best_theta(self, m: int) -> float:
-        """About the best theta, for the triple of the largest spread; any is valid."""
-        at = int(np.argmax((self.weights * self.values**2).sum(axis=(0, 2))))
+        """About the best theta for the kind that needs the least, whose M is largest; any is valid."""
+        spreads = (self.weights * self.values**2).sum(axis=(0, 2))
+        rows = [int(np.argmax(np.where(kind, spreads, -1.0))) for kind in self.cells.kinds]
+        return min(self._theta_of(at, m) for at in rows)
+
+    def _theta_of(self, at: int, m: int) -> float:
         w, v, g = self.weights[:, at], self.values[:, at], self.swap[at]
         still = self.still
         u = math.log(4.0 / math.sqrt(m * self.q * float((w * v * v).sum()) + 1e-300))
