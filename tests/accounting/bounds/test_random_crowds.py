@@ -149,7 +149,9 @@ def _numbers(rng: np.random.Generator, most: int) -> Case:
     rate = 1.0
     if rng.integers(3) == 0:
         rate, n = rng.uniform(0.5, 1.0), 2 * n
-        inner = inner[:, [0, 2]] + 0.5 * inner[:, [1]]  # two cells and silence; the middle by a coin
+        inner = (
+            inner[:, [0, 2]] + 0.5 * inner[:, [1]]
+        )  # two cells and silence; the middle by a coin
     rows = inner if rate == 1.0 else np.column_stack([rate * inner, np.full(3, 1.0 - rate)])
     randomizer = randomizer if rate == 1.0 else CheckIn(randomizer, rate)
     claims = [_by_name(randomizer, n, "swap-laplace"), _best(randomizer, n)]

@@ -523,3 +523,19 @@ def test_users_visited_in_order_are_not_covered() -> None:
         for theorem in ("swap", "swap-ldp", "swap-laplace"):
             with pytest.raises(RegimeError):
                 Shuffled(randomizer, 1000).bound(theorem, delta=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_an_answer_is_never_worse_than_the_bounds_before(seed: int) -> None:
+    """Any mechanism, budget, crowd and check-in; above all where the range of a bound begins."""
+    rng = np.random.default_rng(seed)
+    eps0, delta = math.exp(rng.uniform(math.log(0.01), math.log(5.0))), 10.0 ** rng.uniform(-12, -2)
+    rate = 10.0 ** rng.uniform(-2.0, 0.0) if seed % 3 == 0 else 1.0
+    few = 8.0 * math.exp(1.5 * eps0) / rate * rng.uniform(1.0, 2.0)
+    n = int(max(few if seed % 2 else 10.0 ** rng.uniform(2.0, 12.0), 100.0))
+    for randomizer in (LDP(eps0), OneBitMean(eps0=eps0), Laplace(eps0=eps0)):
+        protocol = Shuffled(randomizer if rate == 1.0 else CheckIn(randomizer, rate), n)
+        found = protocol.epsilon(delta).upper
+        for theorem in ("stronger-clones", "blanket"):
+            with suppress(RegimeError):
+                assert found <= protocol.bound(theorem, delta=delta).value * (1.0 + 1e-9)

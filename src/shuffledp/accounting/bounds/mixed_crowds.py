@@ -47,7 +47,6 @@ class MixedCrowd:
         low, high = (math.fsum(np.maximum(x, 0.0).tolist()) for x in (least, most))
         return Enclosure(down(low, roundings(4.0)), min(up(high, roundings(4.0)), 1.0))
 
-
     def renyi(self, order: float) -> float:
         """At least the divergence of this order, the larger of both ways."""
         logs = np.log(self.absent), np.log(self.present)
@@ -68,8 +67,7 @@ class MixedCrowd:
 
 
 class WorstMixedCrowd(WorstDataset):
-    """The worst of all crowds, for each question anew. Over rounds one crowd stays, and no mixed one
-    is singled out."""
+    """The worst of all crowds, for each question anew. Over rounds no mixed one is singled out."""
 
     def pairs(self) -> list[ProfileCurve]:
         return []
@@ -108,10 +106,10 @@ def one_bit_budget(randomizer: Randomizer) -> float:
     Theorem(
         id="dataset-mixed",
         citation="exact computation",
-        statement="binary randomized response, the worst number of others on each symbol, the victim on one or"
-        " the other",
-        validity=f"reports of one bit, 2 <= n <= {MOST_USERS}, eps0 <= {_LARGEST_BUDGET:g}; a lower bound for the class"
-        " of all eps0-LDP randomizers, too",
+        statement="binary randomized response, the worst number of others on each symbol,"
+        " the victim on one or the other",
+        validity=f"reports of one bit, 2 <= n <= {MOST_USERS}, eps0 <= {_LARGEST_BUDGET:g};"
+        " a lower bound for the class of all eps0-LDP randomizers, too",
         status=Status.FIXED_PAIR,
         direction=Direction.LOWER,
         proof="proofs/identity.md",

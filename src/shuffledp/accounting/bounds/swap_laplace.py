@@ -328,7 +328,7 @@ class _Tilted:
         variance of W once normal noise has lifted each law to it, and the largest E (W - W')^4 / 24,
         all tilted by theta W - lam g.
         """
-        q, lam, e = self.q, self.lam, self.e
+        q, lam = self.q, self.lam
         steep = theta * self.widest + lam * self.most
         size = self.sizes
         weights = self.weights * np.exp(theta * np.where(self.values > 0.0, size, 0.0))
@@ -341,9 +341,14 @@ class _Tilted:
         falls = theta * np.where(self.values < 0.0, size, 0.0)
         below = (self.weights * skewness(falls)).sum(axis=(0, 2)) * 3.0 / theta**3
         roots.append(self._nearby(below, 3, 0.0, 0.0))
-        return [self._kind_ends(theta, tops[kind], [x[kind] for x in roots]) for kind in self.cells.kinds]
+        return [
+            self._kind_ends(theta, tops[kind], [x[kind] for x in roots])
+            for kind in self.cells.kinds
+        ]
 
-    def _kind_ends(self, theta: float, tops: Array, roots: list[Array]) -> tuple[float, float, float]:
+    def _kind_ends(
+        self, theta: float, tops: Array, roots: list[Array]
+    ) -> tuple[float, float, float]:
         q, lam, e, top = self.q, self.lam, self.e, float(tops.max())
         second, third, fourth, cubic = (
             q * self._on_grid(float(root.max()), k, tilt) ** k + (1.0 - q) * (e - 1.0) ** k
@@ -367,9 +372,7 @@ class _Tilted:
         def weights(arriving: float) -> tuple[float, float]:
             """The least and the largest for any g; the logarithm is convex in g."""
             flat = min(max(low + arriving - 1.0 / lam, least), most)
-            found = [
-                math.exp(-lam * g) / (1.0 + (arriving - g) / low) for g in (flat, least, most)
-            ]
+            found = [math.exp(-lam * g) / (1.0 + (arriving - g) / low) for g in (flat, least, most)]
             return down(found[0], _FORMULA), up(max(found), _FORMULA)
 
         (least_raised, raised), (lowered, most_lowered) = weights(least), weights(most)

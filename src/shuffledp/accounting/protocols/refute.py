@@ -152,7 +152,7 @@ class DatasetSearch:
                     self.dataset = f"victim {pair.victim}{suffix}; others: {pair.others}"
 
     def try_mixed(self, randomizer: Randomizer) -> int:
-        """Others at both values of the victim, where there are few and reports are bits: how many."""
+        """Others at both values of the victim, if they are few and send bits: how many crowds."""
         try:
             eps0 = one_bit_budget(randomizer)
         except RegimeError:
