@@ -444,10 +444,12 @@ def test_every_share_of_others_left_of_the_middle_is_covered() -> None:
         w = v / (1.0 + (np.where(v > 0.0, least, most) - g) / window)
         parts = mass * np.exp(theta * w - lam * g)
         logs.append(np.array([math.log(abs(complex(parts @ np.exp(1j * x * w)))) for x in t]))
+    mass, (a, b) = _laplace_cells(eps0, 0.5, (0.0, 1.0))
+    own = math.log(float(mass @ np.exp(theta * (a - e * b))))
     found = []
     for share in np.linspace(0.0, 1.0, 33):
         moduli = np.exp(m * (share * logs[0] + (1.0 - share) * logs[1])) / (theta**2 + t**2)
-        found.append(math.log(float(np.trapezoid(moduli, t)) / math.pi))
+        found.append(own + math.log(float(np.trapezoid(moduli, t)) / math.pi))
     assert max(found) <= bound <= max(found) + 0.5
 
 
