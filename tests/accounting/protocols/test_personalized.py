@@ -30,13 +30,13 @@ def test_equal_budgets_are_the_uniform_answer(n: int, eps0: float) -> None:
         ours = Personalized(family, {eps0: n}, budgets_visible=False)
         theirs = Shuffled(randomizer, n)
         (found,) = ours.guarantees(delta=1e-5).classes
-        expected = theirs.bound("blanket", delta=1e-5).value
+        expected = theirs.epsilon(1e-5).upper
         assert found.interval.upper == pytest.approx(expected, rel=1e-3, abs=0.0)
         if n > 1:
             leaked = theirs.bound("dataset", delta=1e-5).value
             assert found.interval.lower == pytest.approx(leaked, rel=1e-3, abs=1e-9)
         (found,) = ours.guarantees(epsilon=0.1).classes
-        expected = theirs.bound("blanket", epsilon=0.1).value
+        expected = theirs.delta(0.1).upper
         assert found.interval.upper == pytest.approx(expected, rel=2e-3, abs=1e-12)
 
 
