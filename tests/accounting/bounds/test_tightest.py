@@ -143,17 +143,17 @@ def test_errors_name_the_theorem(register: Register) -> None:
 
 
 ASKED = {
-    LDP(1.0): (["stronger-clones", "swap-ldp"], ["dataset-2rr", "dataset-3rr"]),
+    LDP(1.0): (["stronger-clones", "swap-ldp"], ["dataset-2rr", "dataset-3rr", "dataset-mixed"]),
     LDP(1.0, sequential=True): (
         ["stronger-clones", "swap-sequential"],
-        ["dataset-2rr", "dataset-3rr"],
+        ["dataset-2rr", "dataset-3rr", "dataset-mixed"],
     ),
     CheckIn(LDP(1.0), 0.5): (["blanket", "stronger-clones", "swap"], ["dataset"]),
     CheckIn(LDP(1.0, sequential=True), 0.5): (
         ["blanket", "stronger-clones", "swap-sequential"],
         ["dataset"],
     ),
-    BinaryRR(eps0=1.0): (["blanket", "stronger-clones", "swap"], ["dataset"]),
+    BinaryRR(eps0=1.0): (["blanket", "stronger-clones", "swap"], ["dataset", "dataset-mixed"]),
     Laplace(eps0=1.0): (["blanket", "stronger-clones", "swap-laplace"], ["dataset"]),
     OneCoordinate(OneBitMean(eps0=1.0), 3): (
         ["blanket", "stronger-clones", "swap-ldp"],
@@ -161,7 +161,7 @@ ASKED = {
     ),
     LDP(1.0, 1e-9): (
         ["stronger-clones-approximate", "feldman-2021-approximate"],
-        ["dataset-2rr", "dataset-3rr"],
+        ["dataset-2rr", "dataset-3rr", "dataset-mixed"],
     ),
     KRR(4, eps0=1.0): (["blanket", "stronger-clones"], ["dataset"]),
     Gaussian(3.0): (
@@ -171,7 +171,7 @@ ASKED = {
     Subsampled(KRR(4, eps0=1.0), 10): (["swap-drawn", "subsampled"], ["subsampled-dataset"]),
     LDP(1.0, sequential=True): (
         ["stronger-clones", "swap-sequential"],
-        ["dataset-2rr", "dataset-3rr"],
+        ["dataset-2rr", "dataset-3rr", "dataset-mixed"],
     ),
     Subsampled(Gaussian(3.0, ball=True), 10): (
         ["swap-gaussian", "gaussian-unshuffled", "subsampled"],

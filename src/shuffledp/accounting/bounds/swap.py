@@ -308,7 +308,7 @@ def expected_charge(power: float, epsilon: float) -> float:
     mu = math.sqrt(max(power, 1e-300))
     depth = epsilon / mu
     about = min(math.log(mu), 0.0) - 0.5 * depth * depth - 2.0 * math.log1p(depth)
-    return max(about + math.log(_CHARGED) - 1.0, -690.0)
+    return min(max(about + math.log(_CHARGED) + 1.0, -690.0), -5.0)
 
 
 def deviation(others: Others, log_chance: float, sign: float) -> float:

@@ -191,6 +191,11 @@ def _swap_range(cells: _Triples, rate: float, step: float) -> tuple[float, float
     return down(math.exp(-reach), _FORMULA), up(math.exp(reach), _FORMULA)
 
 
+def many_enough(eps0: float, check_in: float, n: int) -> bool:
+    """Whether others are likely to report where the victim does."""
+    return n * check_in >= _LEAST_USERS * max(math.exp(1.5 * eps0) / 12.5, 1.0)
+
+
 def laplace_delta(rate: float, check_in: float, n: int, epsilon: float, step: float = 0.0) -> float:
     """Upper bound on delta(epsilon), whatever all users hold in the interval."""
     first, *others = zip(_CLASSES[1:], _CLASSES[:-1], strict=True)
@@ -534,7 +539,7 @@ def _laplace(randomizer: Randomizer) -> _Noise:
 )
 def swap_laplace(noise: _Noise, n: int) -> Curve:
     """Clamping reports is post-processing."""
-    if not n * noise.rate >= _LEAST_USERS * max(math.exp(1.5 * noise.eps0) / 12.5, 1.0):
+    if not many_enough(noise.eps0, noise.rate, n):
         condition = f"n times the check-in >= {_LEAST_USERS} and 8 exp(1.5 eps0)"
         raise RegimeError(condition, f"{n} users, eps0 = {noise.eps0:g}")
 

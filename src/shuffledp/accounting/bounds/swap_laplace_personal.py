@@ -23,7 +23,12 @@ from shuffledp.accounting.bounds.swap import (
     exponentials,
     falling_curve,
 )
-from shuffledp.accounting.bounds.swap_laplace import log_integral, skewness
+from shuffledp.accounting.bounds.swap_laplace import (
+    laplace_delta,
+    log_integral,
+    many_enough,
+    skewness,
+)
 from shuffledp.accounting.randomizers.swaps import OtherLaw
 from shuffledp.errors import RegimeError
 from shuffledp.numerics.rounding import Array, down, roundings, up
@@ -281,11 +286,17 @@ def laplace_classes_curve(victim: float, rates: list[float], counts: list[int]) 
         condition = f"{_LEAST_USERS} others of at most {_MOST_CLASSES} budgets, none larger"
         raise RegimeError(condition, f"{many} others, {len(known)} budgets")
     own = power(victim, victim)
+    equals = 1 + sum(count for rate, count in known if rate == victim)
     users = [LaplaceClass(rate, count, own / power(victim, rate)) for rate, count in known]
 
     @lru_cache(maxsize=256)
     def delta(epsilon: float) -> float:
-        return laplace_classes_delta(victim, users, epsilon)
+        found = laplace_classes_delta(victim, users, epsilon)
+        if many_enough(
+            victim, 1.0, equals
+        ):  # among these alone it is hidden less, but known better
+            found = min(found, laplace_delta(victim, 1.0, equals, epsilon))
+        return found
 
     return falling_curve(lambda epsilon, _: delta(epsilon), _square(victim, users), victim)
 
