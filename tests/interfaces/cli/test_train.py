@@ -130,11 +130,11 @@ def test_resumes_and_stops(own: Path) -> None:
     ("command", "words"),
     [
         ("shuffled-sgd --preset liew-2023", "--preset must be one of chen-2024-m300"),
-        ("shuffled-sgd --seed 3", "'seed'"),
-        ("shuffled-sgd --network deep", "'network'"),
-        ("shuffled-sgd --components 4 --blocks 1e9", "'blocks'"),
+        ("shuffled-sgd --seed 3", "--seed must be"),
+        ("shuffled-sgd --network deep", "--network must be"),
+        ("shuffled-sgd --components 4 --blocks 1e9", "--blocks must be"),
         ("check-in --preset liew-2023", "1x28x28"),
-        ("check-in --components 5", "'components'"),
+        ("check-in --components 5", "--components must be"),
     ],
 )
 def test_errors(own: Path, command: str, words: str) -> None:
