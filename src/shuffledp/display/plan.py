@@ -41,7 +41,8 @@ def print_plan(plan: Plan, shapes: Sequence[Shape] = ()) -> None:
 
     sent = ["messages"] if shapes else []
     columns = ["randomizer", "trusts", *sent, "eps0", "error", "of the best", "delta", "label"]
-    notes = [f"error: expected (root mean square) of {plan.task.error}; each round"]
+    notes = [] if shapes else plan.advice
+    notes += [f"error: expected (root mean square) of {plan.task.error}; each round"]
     if shapes:
         notes.append("messages: per user; no eps0: no local guarantee, the trusted see more")
     print_rows(

@@ -145,6 +145,9 @@ def test_command(tmp_path: Path) -> None:
     assert "PROVEN by blanket" in shown.stdout
     assert picture.stat().st_size > 10_000
     printed = json.loads(CliRunner().invoke(main, [*line.split()[:-2], "--json"]).stdout)
+    users = 2000 * printed["choices"][0]["error"]
+    assert f"off by about {users:.3g} of 2,000 users" in printed["advice"][0]
+    assert all(line in shown.stdout for line in printed["advice"])
     assert {row["name"] for row in printed["choices"]} == {
         "krr",
         "rappor",
@@ -158,6 +161,14 @@ def test_command(tmp_path: Path) -> None:
     )
     assert missing.exit_code == 2
     assert "dimensions" in missing.output
+
+
+def test_a_local_budget_that_hides_nothing_is_pointed_out() -> None:
+    weak = plan(Histogram(4), Target(epsilon=0.1, delta=1e-6, n=1000))
+    loud = plan(Histogram(4), Target(epsilon=1.0, delta=1e-6, n=10**7))
+    assert weak.best.eps0 < 5.0 < loud.best.eps0
+    assert not any("if the shuffler fails" in line for line in weak.advice)
+    assert any("if the shuffler fails" in line for line in loud.advice)
 
 
 def test_devices_rebuild_what_was_planned(plans: dict[str, Plan]) -> None:

@@ -15,6 +15,9 @@ from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
 from shuffledp.numerics.search import bisect
 
+_NEGLIGIBLE = 5.0
+"""A local budget above which hardly anything is hidden: odds change 150-fold."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -74,10 +77,26 @@ class Plan:
         """The randomizer to use."""
         return self.choices[0]
 
+    @property
+    def advice(self) -> list[str]:
+        """What the best choice means, in plain words."""
+        best, users = self.best, f"{self.target.n:,} user{'s' if self.target.n > 1 else ''}"
+        off = f"{100.0 * best.error:.2g} % of the range"
+        if self.task.name in ("histogram", "heavy-hitters"):
+            off = f"{best.error * self.target.n:,.3g} of {users}"
+        said = [f"{best.name}: an estimate is off by about {off}, each round"]
+        if best.eps0 is not None and best.eps0 > _NEGLIGIBLE:
+            said.append(
+                f"if the shuffler fails or colludes, only the local guarantee is left:"
+                f" eps0 = {best.eps0:.3g} is next to none"
+            )
+        return said
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
         return {
             "task": self.task.name,
+            "advice": self.advice,
             "error_of": self.task.error,
             "epsilon": self.target.epsilon,
             "delta": self.target.delta,
