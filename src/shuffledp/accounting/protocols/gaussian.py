@@ -144,7 +144,7 @@ def calibrate_sigma(
     >>> from shuffledp import calibrate_sigma
     >>> found = calibrate_sigma(epsilon=2.0, delta=1e-5, n=1)
     >>> round(found.sigma, 2), found.achieved.theorem
-    (3.99, 'gaussian-unshuffled')
+    (4.0, 'gaussian-unshuffled')
     """
     epsilon = checks.positive("epsilon", epsilon)
     delta = checks.probability("delta", delta)
