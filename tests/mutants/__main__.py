@@ -25,7 +25,13 @@ FOLDERS: dict[str, tuple[list[str], list[str]]] = {
             *("accounting/bounds/swap*.py", "accounting/randomizers/swaps.py"),
             "numerics/several_laws.py",
         ],
-        ["tests/accounting/bounds/test_swap.py", "tests/numerics/test_several_laws.py"],
+        [
+            *sorted(str(p) for p in (ROOT / "tests/accounting/bounds").glob("test_swap*.py")),
+            *(
+                "tests/accounting/bounds/test_random_crowds.py",
+                "tests/numerics/test_several_laws.py",
+            ),
+        ],
     ),
     "ledger": (
         ["ledger/*.py"],
