@@ -85,7 +85,7 @@ def by_command(page: Page) -> dict[str, object]:
 
 def test_the_number_is_that_of_the_command_line(page: Page, server: str) -> None:
     assert shown(page) == by_command(page)["epsilon"]["upper"]  # type: ignore[index]
-    expect(page.locator("#number")).to_have_text("epsilon ≤ 0.031256")
+    expect(page.locator("#number")).to_have_text("epsilon ≤ 0.031257")
     expect(page.locator("#status")).to_have_text("PROVEN")
     expect(page.locator("#theorem")).to_have_text("swap-ldp")
     page.goto(server + "/" + KRR)
@@ -186,7 +186,7 @@ def test_invalid_input_is_explained_and_marked(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("must be a number. Got 'two'")
     fill(page, "eps0", "2")
     expect(page.locator("#error")).to_be_hidden()
-    expect(page.locator("#number")).to_have_text("epsilon ≤ 0.031256")
+    expect(page.locator("#number")).to_have_text("epsilon ≤ 0.031257")
 
 
 def test_calibrate_and_use_the_result(page: Page) -> None:

@@ -184,6 +184,7 @@ def _not_exact_already(randomizer: Randomizer) -> Randomizer:
 def _of_unknown_law(randomizer: Randomizer) -> Randomizer:
     """Randomizers of which no more is known, or of whose laws the swap bounds know no more."""
     _not_exact_already(randomizer)
+    in_regime(randomizer)
     if not isinstance(randomizer, LDP) and (randomizer.swaps() or is_laplace(randomizer)):
         raise RegimeError("a randomizer without a swap bound of its own", str(randomizer))
     return randomizer

@@ -173,18 +173,27 @@ class GaussianSwap:
     def _at(self, epsilon: float, width: float) -> float:
         if epsilon > _MOST_EPSILON or self._least_charge >= _LARGEST_CHARGE:
             return 1.0
-        if width < _COARSE:  # what a coarse look found tells what to charge
-            rough = self._at(epsilon, _COARSE)
-            log_charge = max(math.log(max(_CHARGED * rough, _LEAST_CHARGE)), self._least_charge)
-            return min(rough, self._charged(epsilon, log_charge, width))
-        log_charge, best = max(self._aim(epsilon), self._least_charge), 1.0
-        for _ in range(1 if epsilon > _FAR * self.mu else _ATTEMPTS):
-            best = min(best, value := self._charged(epsilon, log_charge, width))
-            aim = max(math.log(max(_CHARGED * value, _LEAST_CHARGE)), self._least_charge)
+        rough, log_charge = self._rough(epsilon)
+        if width >= _COARSE:
+            return rough
+        return min(rough, self._charged(epsilon, log_charge, width))
+
+    @lru_cache(maxsize=256)  # noqa: B019
+    def _rough(self, epsilon: float) -> tuple[float, float]:
+        """Of a coarse look, and log of what was charged for rare reports."""
+        least = self._least_charge
+        log_charge, attempts = self._aim(epsilon), 1 if epsilon > _FAR * self.mu else _ATTEMPTS
+        if log_charge < least:  # with hardly a window left rare reports may leak more than charged
+            log_charge, attempts = min(0.8 * least, 0.5 * (least + _LARGEST_CHARGE)), _ATTEMPTS
+        found: list[tuple[float, float]] = []
+        for _ in range(attempts):
+            value = self._charged(epsilon, log_charge, _COARSE)
+            found.append((value, log_charge))
+            aim = max(math.log(max(_CHARGED * value, _LEAST_CHARGE)), least)
             if value >= 1.0 or aim - 2.0 <= log_charge <= aim + 0.7:
                 break
             log_charge = aim
-        return best
+        return min(found)
 
     def _aim(self, epsilon: float) -> float:
         """log of what rare reports should cost, about."""
@@ -192,8 +201,7 @@ class GaussianSwap:
 
     @cached_property
     def _least_charge(self) -> float:
-        """log of a cost that leaves a window for every class of triples, and not too narrow a one:
-        with the least such cost a rare report leaks more than it is charged."""
+        """log of about the least cost that leaves a window for every class of triples."""
         classes = self.classes(_COARSE)
 
         def open_(log_charge: float) -> bool:
@@ -205,7 +213,7 @@ class GaussianSwap:
         while high - low > 0.02 * abs(high):
             middle = 0.5 * (low + high)
             low, high = (low, middle) if open_(middle) else (middle, high)
-        return min(0.8 * high, 0.5 * (high + _LARGEST_CHARGE))
+        return high
 
     def _charged(self, epsilon: float, log_charge: float, width: float) -> float:
         classes = self.classes(width)
