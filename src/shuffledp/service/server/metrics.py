@@ -21,7 +21,7 @@ _HELP = {
     "shuffledp_reports_stored": "Reports on the disk, repeated ones too, in thousands.",
     "shuffledp_reports_refused": "Reports refused, by reason, in thousands.",
     "shuffledp_requests_refused": "Requests refused, by reason, in thousands.",
-    "shuffledp_batches_released": "Batches in the outbox.",
+    "shuffledp_batches_released": "Batches written to the outbox since the start.",
     "shuffledp_releases_refused": "Releases asked for and not made.",
     "shuffledp_storing": "Whether reports can be stored.",
 }
