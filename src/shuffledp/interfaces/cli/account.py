@@ -20,7 +20,7 @@ from shuffledp.interfaces.cli.options import (
     print_json,
     question_options,
 )
-from shuffledp.labels import Direction, Value, outward
+from shuffledp.labels import Direction, Status, Value, outward
 
 
 def _shown(answer: Value, quantity: str) -> str:
@@ -64,8 +64,10 @@ def account(
         if as_json:
             print_json(data)
             return
+        proven = answer.status is Status.PROVEN
+        label = f"PROVEN by {theorem}" if proven else f"{theorem}, which is {answer.status.value}"
         click.echo(
-            f"{quantity} {_shown(answer, quantity)}: {answer.status.value} by {theorem}"
+            f"{quantity} {_shown(answer, quantity)}: {label}"
             f" ({answer.direction.value} for the privacy loss)"
         )
         if answer.note:
