@@ -39,7 +39,7 @@ _CHARGED, _LEAST_CHARGE, _MOST_CHARGE, _ATTEMPTS, _EASED = 1e-4, 1e-305, -5.0, 6
 _SLACK, _SUMMED, _FORMULA = 1e-10, 1e-9, 1e-11
 """Relative: more than the roundings of whole answers, of sums of positive numbers, of formulas."""
 _STEEPEST = 3.0
-"""theta |W| is kept below: moments bound nothing beyond."""
+"""theta |W| is kept below: moments bound nothing beyond, and ``skewness`` is convex up to 4 only."""
 _POWER = 1.7
 _SHARES = 8
 """Cells of the share of others left of the victim's middle."""
@@ -461,9 +461,11 @@ class _Tilted:
 
 
 def log_integral(theta: float, spread: float, quartic: float) -> float:
-    """log of (1 / pi) int |N(theta + it) / N(theta)| / (theta^2 + t^2) dt over t > 0, at most.
+    """log of (1 / pi) int |N(theta + it) / N(theta)| / (theta^2 + t^2) dt over t > 0, at most,
+    once further normal noise is added to the sum, which can only raise the expectation.
 
-    |N(theta + it) / N(theta)|^2 <= exp(-spread t^2 + quartic t^4) up to the reach, 1 beyond.
+    |N(theta + it) / N(theta)|^2 <= exp(-spread t^2 + quartic t^4) up to the reach, 1 beyond. Not a
+    bound on the integral without that noise.
     """
     if not spread > 0.0:
         return -math.log(2.0 * theta)
