@@ -32,14 +32,17 @@ from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.enclosure import COARSE, Enclosure
 from shuffledp.numerics.ratio_laws import MASS_ERROR, Grid, Ratios, combined, quadratic, tail
 from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, up
+from shuffledp.numerics.search import bisect
 from shuffledp.numerics.shared_places import SharedPlaces
 
 _LEAST_DIAMETER, _MOST_DIAMETER, _LEAST_USERS, _LEAST_RATE = 1e-4, 1.5, 10, 1e-6
 _TOLERANCE, _MOST_ROWS, _FEW_ROWS = 4e-3, 420, 180
 """How much more than the worst triple rows may separate, and more where they would be too many."""
 _MOST_EPSILON = 20.0
-_DEEPEST, _FAR, _STEPS, _USUAL, _LARGEST_CHARGE = 36.0, 5.0, (1.1, 1.5), 20.0, -7.0
+_DEEPEST, _FAR, _STEPS, _USUAL = 36.0, 5.0, (1.1, 1.5), 20.0
 """Depths in deviations; steps of epsilons; how far delta may be above that of a normal sum."""
+_SMALLEST_CHARGE, _LARGEST_CHARGE = -680.0, -7.0
+"""Logarithms."""
 _CHARGED, _LEAST_CHARGE, _ATTEMPTS = 1e-4, 1e-300, 3
 """Share of delta that is charged for rare reports, about."""
 _DEAR, _TAME = 0.05, 12.0
@@ -197,7 +200,7 @@ class GaussianSwap:
 
     def _aim(self, epsilon: float) -> float:
         """log of what rare reports should cost, about."""
-        return max(self._log_delta(epsilon) + math.log(_CHARGED), -680.0)
+        return max(self._log_delta(epsilon) + math.log(_CHARGED), _SMALLEST_CHARGE)
 
     @cached_property
     def _least_charge(self) -> float:
@@ -207,13 +210,9 @@ class GaussianSwap:
         def open_(log_charge: float) -> bool:
             return _windows(classes, self.crowd, log_charge) is not None
 
-        low, high = -680.0, _LARGEST_CHARGE
-        if open_(low) or not open_(high):
-            return low if open_(low) else high
-        while high - low > 0.02 * abs(high):
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if open_(middle) else (middle, high)
-        return high
+        if open_(_SMALLEST_CHARGE) or not open_(_LARGEST_CHARGE):
+            return _SMALLEST_CHARGE if open_(_SMALLEST_CHARGE) else _LARGEST_CHARGE
+        return bisect(open_, _LARGEST_CHARGE, _SMALLEST_CHARGE, share=0.02).good
 
     def _charged(self, epsilon: float, log_charge: float, width: float) -> float:
         classes = self.classes(width)

@@ -25,6 +25,7 @@ from shuffledp.errors import ParameterError, RegimeError, answering
 from shuffledp.labels import Status, Value
 from shuffledp.numerics.enclosure import COARSE
 from shuffledp.numerics.rounding import BELOW_ONE
+from shuffledp.numerics.search import bisect
 
 _OF_THE_PAIR = (shuffle_gaussian, shuffle_gaussian_composed, shuffle_gaussian_rdp)
 _LEAST, _MOST = 0.05, 1e6
@@ -220,7 +221,5 @@ def _smallest(
         high = low
         if low == bottom:
             return _LEAST
-    while high - low > tolerance:  # where a theorem's range begins delta falls at once
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if miss(middle) <= 0.0 else (middle, high)
-    return math.exp(high)
+    # where a theorem's range begins delta falls at once
+    return math.exp(bisect(lambda x: miss(x) <= 0.0, high, low, within=tolerance).good)
