@@ -8,7 +8,7 @@ WORKERS ?= 2
 DEVICE = src/shuffledp/service/server/static/device.js
 SOURCES = $(shell find src/shuffledp -name '*.py' -not -path '*/interfaces/*')
 
-.PHONY: demo demo-service test test-all test-fl mutants lint hooks bench docs clean
+.PHONY: demo demo-service test test-all test-fl mutants lint hooks bench docs dist clean
 
 demo: $(VENV)/.plot
 	$(BIN)/shuffledp account --eps0 2 --n 100000 --delta 1e-6 --plot demo.png
@@ -67,8 +67,15 @@ docs/generated/static/tex-svg-full.js: $(VENV)/.docs
 	tar -xzf build/mathjax-3.2.2.tgz -C $(dir $@) --strip-components=2 package/es5/$(notdir $@)
 	touch $@
 
+# Wheel and source package in dist/; both are installed into empty environments and asked something
+dist: $(VENV)/.ready $(DEVICE)
+	$(PIP) install -c constraints.txt -e '.[dist]'
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python examples/try_packages.py dist
+
 clean:
-	rm -rf $(VENV) build docs/generated demo.png demo-service.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/generated demo.png demo-service.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # What a report with a picture needs
 $(VENV)/.plot: pyproject.toml constraints.txt

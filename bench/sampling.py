@@ -2,8 +2,8 @@
 
     python bench/sampling.py [--json] [--users 1000000] [--peer-users 20000]
 
-Our exact reports from cryptographic randomness beside NumPy's floating-point ones, and encode +
-estimate beside multi-freq-ldpy where it is installed (extra 'peers'; pure-ldp does not import: it
+Our exact reports from cryptographic randomness beside NumPy's floating-point ones and OpenDP's, and
+encode + estimate beside multi-freq-ldpy where it is installed (extra 'peers'; pure-ldp does not import: it
 needs packages it does not declare). The peer works user by user, so its time is taken for fewer
 users and counted per user; --peer-users 1000000 takes it whole. All times are CPU seconds of one
 core.
@@ -71,6 +71,18 @@ def peers() -> dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]]:
     }
 
 
+def opendp_laplace(numbers: list[float]) -> Callable[[], object] | None:
+    """Laplace noise on many numbers by OpenDP, which is exact too."""
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        return None
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
+    noise = dp.m.make_laplace(*space, scale=1.0 / EPS0)
+    return lambda: noise(numbers)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", action="store_true")
@@ -97,6 +109,14 @@ def main() -> None:
         "NumPy float",
         float_noise,
     )
+    few = numbers[: options.peer_users].tolist()
+    if (peer := opendp_laplace(few)) is not None:
+        show(
+            "encode discrete Laplace",
+            seconds(lambda: noise.encode(numbers, stream)),
+            "OpenDP",
+            seconds(peer) * n / len(few),
+        )
     for randomizer in (OneBitMean(eps0=EPS0), Piecewise(eps0=EPS0)):
         one = device(randomizer)
         show(

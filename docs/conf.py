@@ -1,13 +1,27 @@
 """Sphinx configuration."""
 
+from shuffledp import __version__
+
 project = "shuffledp"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+version = release = __version__
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_click",
+    "sphinx_copybutton",
+]
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 html_theme = "furo"
 html_static_path = ["generated/static"]
 mathjax_path = "tex-svg-full.js"
-html_title = "shuffledp"
+html_title = f"shuffledp {__version__}"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_mock_imports = ["torch", "dp_accounting", "opacus", "opendp", "flwr", "psycopg", "pyspark"]

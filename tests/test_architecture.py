@@ -13,11 +13,20 @@ import shuffledp
 
 ROOT = Path(shuffledp.__file__).parent
 FLOORS = {
-    "": ["moved", "errors", "checks", "labels", "files", "postgres"],
+    "": ["moved", "shown", "errors", "checks", "labels", "files", "postgres"],
     "numerics": [],
     "accounting": ["randomizers", "curves", "bounds", "protocols"],
     "ledger": [],
-    "collection": ["devices", "shuffling", "analysis", "planning", "pipeline", "auditing"],
+    "collection": [
+        "devices",
+        "shuffling",
+        "analysis",
+        "counting",
+        "planning",
+        "pipeline",
+        "auditing",
+    ],
+    "quick": [],
     "service": [
         *("sealing", "binary_http", "oblivious", "keys", "wire", "task", "device", "client"),
         *("batch", "analyst", "store", "shuffler", "server"),

@@ -15,15 +15,29 @@ from shuffledp.interfaces.cli import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SHOWN = re.compile(r"```console\n([\s\S]*?)```|^\|.*\| `(shuffledp .*)` \|$", re.MULTILINE)
+"""Blocks of commands, and rows of tables that end with one."""
+
+
+def _commands(page: Path, *, slow: bool) -> list[str]:
+    """All that a page says to paste, in order; those that take long apart."""
+    found = []
+    for block, command in SHOWN.findall(page.read_text()):
+        lines = [command] if command else re.findall(r"^\$ (shuffledp .*)$", block, re.MULTILINE)
+        found += [line for line in lines if ("shuffledp atlas" in block) == slow]
+    return found
+
+
 SESSIONS = [
-    pytest.param(
-        [line[2:] for line in block.splitlines() if line.startswith("$ shuffledp ")],
-        id=page.name,
-        marks=[pytest.mark.slow] if "shuffledp atlas" in block else [],
-    )
+    pytest.param(commands, id=page.name, marks=[pytest.mark.slow] * slow)
     for page in PAGES
-    for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL)
+    for slow in (False, True)
+    if (commands := _commands(page, slow=slow))
 ]
+
+
+def test_the_first_page_is_read() -> None:
+    assert len(_commands(PAGES[0], slow=False)) > 10
 
 
 @pytest.fixture
@@ -54,11 +68,8 @@ def test_python_examples(page: Path) -> None:
 def test_console_examples(
     commands: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The commands of one block, in order, in one folder."""
+    """The commands of one page, in order, in an empty folder, as a reader pastes them."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "users.csv").write_text("eps\n" + "0.5\n" * 60 + "1.5\n" * 40)
-    rows = "ATL,5,0.5\nBOS,7,1\nLAX,-3,1\n" * 400
-    (tmp_path / "survey.csv").write_text(f"dest,delay,eps\n{rows}")
     for command in commands:
         result = CliRunner().invoke(main, shlex.split(command)[1:])
         assert result.exit_code == 0, f"{command}: {result.output}"

@@ -204,7 +204,7 @@ def test_the_page_means_it(name: str, tmp_path: Path) -> None:
             asked = read(MECHANISM, [("mechanism", name), *texts.items()])
             assert build(**asked) == made
             said: dict[str, Any] = {}
-            code = snippet(asked | {"n": 10}, {"delta": 0.1}).splitlines()
+            code = snippet(asked | {"n": 10}, {"delta": 0.1}, Shuffled(made, 10)).splitlines()
             exec("\n".join(code[:-1]), said)  # the last line prints the answer
             assert said["protocol"] == Shuffled(made, 10)
             line = command_line("account", asked, {}).split()

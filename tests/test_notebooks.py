@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples").glob("*.ipynb"))
+NOTEBOOKS = sorted((Path(__file__).parent.parent / "docs" / "notebooks").glob("*.ipynb"))
 
 
-def test_there_are_some() -> None:
+def test_all_are_listed() -> None:
     assert NOTEBOOKS
+    listed = (NOTEBOOKS[0].parent.parent / "notebook.md").read_text(encoding="utf-8")
+    assert all(f"notebooks/{path.stem}" in listed for path in NOTEBOOKS)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -5,15 +5,18 @@ from shuffledp.accounting.protocols import (
     Calibration,
     CentralMinibatches,
     Personalized,
+    RandomAllocation,
     RefutationAttempt,
     Rounds,
     SampleThreshold,
     Shuffled,
     SigmaCalibration,
+    SplitAndMix,
     Stated,
     Verdict,
     WithDummies,
     calibrate,
+    calibrate_allocation,
     calibrate_sigma,
     check,
     published_budgets,
@@ -60,6 +63,7 @@ from shuffledp.accounting.randomizers.noise import (
     PoissonNoise,
     PolyaNoise,
     SkellamNoise,
+    TruncatedLaplaceNoise,
 )
 from shuffledp.errors import (
     BudgetExceededError,
@@ -75,6 +79,7 @@ from shuffledp.errors import (
 )
 from shuffledp.labels import Direction, Interval, Status, Theorem, Value
 from shuffledp.moved import forward as _forward
+from shuffledp.quick import run
 
 __version__ = "0.1.0"
 _forward()
@@ -119,6 +124,7 @@ __all__ = [
     "Piecewise",
     "PoissonNoise",
     "PolyaNoise",
+    "RandomAllocation",
     "RefutationAttempt",
     "RegimeError",
     "Repeated",
@@ -128,12 +134,14 @@ __all__ = [
     "Shuffled",
     "SigmaCalibration",
     "SkellamNoise",
+    "SplitAndMix",
     "Stated",
     "Status",
     "Subsampled",
     "SubsetSelection",
     "Theorem",
     "TruncatedLaplace",
+    "TruncatedLaplaceNoise",
     "UnaryEncoding",
     "UnknownOutcomeError",
     "UnknownTheoremError",
@@ -141,6 +149,7 @@ __all__ = [
     "Verdict",
     "WithDummies",
     "calibrate",
+    "calibrate_allocation",
     "calibrate_sigma",
     "check",
     "optimised_unary",
@@ -148,4 +157,5 @@ __all__ = [
     "published_hps",
     "rappor",
     "refute",
+    "run",
 ]

@@ -75,6 +75,20 @@ def whole(name: str, value: object, least: int) -> int:
     return number
 
 
+def size(name: str, value: object, least: int) -> int:
+    """The same; whole floats such as 16.0 are accepted."""
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        number = float(value)
+        value = int(number) if number.is_integer() else value
+    return whole(name, value, least)
+
+
+def store_size(owner: object, name: str, least: int) -> int:
+    """The same for a field of a frozen description, kept as an integer."""
+    object.__setattr__(owner, name, size(name, getattr(owner, name), least))
+    return int(getattr(owner, name))
+
+
 def one_of(name: str, value: object, choices: Collection[str]) -> str:
     """One of these texts; the error suggests the nearest."""
     if isinstance(value, str) and value in choices:

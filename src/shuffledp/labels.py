@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from shuffledp.errors import InternalError, ParameterError, UnknownTheoremError
+from shuffledp.shown import Shown
 
 
 class Status(StrEnum):
@@ -200,7 +201,7 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Value(Labelled):
+class Value(Labelled, Shown):
     """One number with the theorem it follows from, and so with its labels.
 
     PROVEN and FIXED_PAIR are what registered theorems say, and nobody else. ``direction`` speaks of
@@ -260,6 +261,12 @@ def outward(value: float, up: bool, digits: int = 6) -> str:
     return f"{float(context.plus(Decimal(value))):.{digits}g}"
 
 
+def counted(number: int, thing: str) -> str:
+    """So many of them: 1 report, 2 reports, 3 batches."""
+    ending = "" if number == 1 else "es" if thing.endswith("ch") else "s"
+    return f"{number:,} {thing}{ending}"
+
+
 def in_full(value: float) -> str:
     """What was asked about, and nothing below it: six digits if they say it all, else every one."""
     short = f"{value:g}"
@@ -269,7 +276,7 @@ def in_full(value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(Shown):
     """The truth in the worst case lies between ``lower`` and ``upper``.
 
     One end is guaranteed for every randomizer of the class and every data set; the other is what a

@@ -17,9 +17,11 @@ ROWS = [
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch):
     def at(width: int, **kwargs: object) -> list[str]:
-        out = Console(file=io.StringIO(), width=width)
-        monkeypatch.setattr(text, "console", lambda: out)
+        out, beside = (Console(file=io.StringIO(), width=width) for _ in range(2))
+        monkeypatch.setattr(text, "console", lambda *, stderr=False: beside if stderr else out)
         text.print_table("title", COLUMNS, ROWS, **kwargs)  # type: ignore[arg-type]
+        said = beside.file.getvalue()  # type: ignore[attr-defined]
+        assert ("left out, for want of room: note" in said) == ("spare" in kwargs and width < 80)
         return out.file.getvalue().splitlines()  # type: ignore[attr-defined]
 
     return at

@@ -17,6 +17,7 @@ from shuffledp import (
     CheckIn,
     Laplace,
     ParameterError,
+    RandomAllocation,
     Rounds,
     Shuffled,
     Stated,
@@ -204,3 +205,18 @@ def test_distributions_compose_there_as_here():
 def test_a_step_too_small_is_refused():
     with pytest.raises(ParameterError, match="step"):
         to_pld(GENERIC, step=0.0)
+
+
+def test_random_allocation_as_an_event():
+    relation = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE
+    epoch = RandomAllocation(2.0, 100)
+    event = ShuffledDpEvent(epoch)
+    accountant = ShuffledAccountant(relation).compose(event, 3)
+    assert accountant.get_epsilon(1e-6) == (epoch**3).epsilon(1e-6).upper
+    assert accountant.neighboring_relation is relation
+    assert not ShuffledAccountant().supports(event)
+    assert not accountant.supports(ShuffledDpEvent(GENERIC))
+    with pytest.raises(ParameterError, match="neighboring_relation"):
+        ShuffledAccountant(dp_accounting.NeighboringRelation.REPLACE_SPECIAL)
+    known = epoch.epsilon(1e-6)
+    assert known.lower <= to_pld(epoch).get_epsilon_for_delta(1e-6) <= 1.02 * known.upper

@@ -1,15 +1,30 @@
 """Opacus trains with local noise and our accountant; central noise is refused."""
 
 import copy
+import itertools
 import math
 
 import pytest
 import torch
 from opacus import PrivacyEngine
 
-from shuffledp import CheckIn, Gaussian, ParameterError, RegimeError, Rounds, Shuffled
+from shuffledp import (
+    CheckIn,
+    Gaussian,
+    ParameterError,
+    RandomAllocation,
+    RegimeError,
+    Rounds,
+    Shuffled,
+)
 from shuffledp.accounting.curves import GDPCurve
-from shuffledp.interop.opacus import SimulatedShuffleEngine, shuffle_accountant
+from shuffledp.interop.opacus import (
+    AllocationAccountant,
+    AllocationEngine,
+    AllocationSampler,
+    SimulatedShuffleEngine,
+    shuffle_accountant,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Secure RNG turned off"),
@@ -128,3 +143,54 @@ def test_epsilon_is_the_composed_guarantee():
     found = rounds.epsilon(1e-5)
     assert accountant.get_epsilon(1e-5) == found.upper
     assert 0.0 < found.lower <= found.upper < math.inf
+
+
+def test_every_example_is_in_one_batch_of_an_epoch():
+    """A chi-square statistic of 400 epochs over 5 steps, 4 degrees of freedom: below 35, but once
+    in two million runs."""
+    torch.manual_seed(3)
+    begun: list[int] = []
+    sampler = AllocationSampler(20, 5, begun.append)
+    counts = torch.zeros(5)
+    for _ in range(400):
+        batches = list(sampler)
+        assert len(batches) == 5 == len(sampler)
+        assert sorted(itertools.chain(*batches)) == list(range(20))
+        counts += torch.tensor([len(batch) for batch in batches])
+    assert begun == [5] * 400
+    assert float(((counts - 1600.0) ** 2 / 1600.0).sum()) < 35.0
+
+
+def test_training_by_random_allocation():
+    engine = AllocationEngine()
+    model, optimizer, loader = engine.make_private(**_training(4), noise_multiplier=2.0)
+    assert len(loader) == 16
+    for _ in range(3):
+        for x, y in loader:
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+    assert engine.accountant.history == [(2.0, 1.0 / 16, 16)] * 3
+    assert len(engine.accountant) == 48
+    exact = (RandomAllocation(2.0, 16) ** 3).epsilon(1e-5)
+    assert engine.get_epsilon(1e-5) == exact.upper
+    next(iter(loader))  # an epoch left at once counts whole: its batches were drawn
+    assert engine.get_epsilon(1e-5) == (RandomAllocation(2.0, 16) ** 4).epsilon(1e-5).upper
+    again = AllocationAccountant()
+    again.load_state_dict(engine.accountant.state_dict())
+    assert again.get_epsilon(1e-5) == engine.get_epsilon(1e-5)
+
+
+def test_steps_outside_an_epoch_are_refused():
+    accountant = AllocationAccountant()
+    assert accountant.get_epsilon(1e-5) == 0.0
+    with pytest.raises(RegimeError, match="step 1 of an epoch of 4"):
+        accountant.step(noise_multiplier=1.0, sample_rate=0.25)
+    accountant.begin(2)
+    for sigma in (3.0, 2.0):
+        accountant.step(noise_multiplier=sigma, sample_rate=0.5)
+    with pytest.raises(RegimeError, match="step 3 of an epoch of 2"):
+        accountant.step(noise_multiplier=2.0, sample_rate=0.5)
+    assert accountant.get_epsilon(1e-5) == RandomAllocation(2.0, 2).epsilon(1e-5).upper
+    with pytest.raises(ParameterError, match="poisson_sampling"):
+        AllocationEngine().make_private(**_training(), noise_multiplier=1.0, poisson_sampling=False)

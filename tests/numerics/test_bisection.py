@@ -3,10 +3,19 @@
 import math
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp.numerics.search import bisect, bisect_each, bisect_whole, grown
+from shuffledp.numerics.frequencies import product
+from shuffledp.numerics.search import (
+    Bracket,
+    bisect,
+    bisect_each,
+    bisect_whole,
+    grown,
+    log_log_excess,
+    steered,
+)
 
 
 @given(st.floats(-5.0, 5.0), st.floats(-5.0, 5.0), st.floats(0.0, 1.0), st.booleans())
@@ -61,3 +70,53 @@ def test_many_roots_at_once() -> None:
     assert (low < roots).all()
     assert (roots <= high).all()
     assert np.allclose(high - low, 2.0**-20, rtol=1e-9, atol=0.0)
+
+
+@given(st.floats(0.01, 50.0), st.floats(0.2, 5.0), st.booleans())
+def test_steered_ends_where_bisection_does(root: float, power: float, falling: bool) -> None:
+    sign = -1.0 if falling else 1.0
+    seen = []
+
+    def excess(x: float) -> float:
+        seen.append(x)
+        return sign * (x**power - root**power)
+
+    good, bad = (100.0, 0.001) if falling else (0.001, 100.0)
+    found = steered(excess, good, bad, share=1e-9)
+    assert excess(found.good) <= 0.0 < excess(found.bad)
+    assert abs(found.good - found.bad) <= 1e-9 * max(found)
+    assert len(seen) <= 100
+
+
+@given(st.integers(1, 10**12), st.floats(0.2, 3.0))
+def test_steered_finds_the_first_whole_number(root: int, power: float) -> None:
+    found = steered(lambda n: -1.0 if n >= root else float(root - n) ** power, 10**13, 0)
+    assert found == Bracket(root, root - 1)
+
+
+def test_steered_never_moves_the_good_end_to_what_does_not_hold() -> None:
+    """A condition that holds here and there: only places seen to hold are answers."""
+    held = []
+
+    def excess(x: float) -> float:
+        value = math.sin(40.0 * x) + 0.3
+        held.extend([x] if value <= 0.0 else [])
+        return value
+
+    assert steered(excess, 0.12, 1.0, share=1e-6).good in held
+
+
+@given(st.floats(1e-300, 0.9), st.floats(0.0, 1.0))
+def test_the_sign_of_an_excess_is_exact(target: float, value: float) -> None:
+    assert (log_log_excess(value, target) > 0.0) == (value > target)
+    for near in (target, math.nextafter(target, 0.0), math.nextafter(target, 1.0)):
+        assert (log_log_excess(near, target) > 0.0) == (near > target)
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 400), st.integers(1, 90), st.integers(1, 300), st.integers(0, 2**32))
+def test_products_in_parts(rows: int, inner: int, columns: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    a, b = generator.normal(size=(rows, inner)), generator.normal(size=(inner, columns))
+    bound = 4.0 * inner * 2.0**-53 * (np.abs(a) @ np.abs(b))
+    assert np.all(np.abs(product(a, b) - np.einsum("ij,jk->ik", a, b)) <= bound)

@@ -463,3 +463,52 @@ def test_sums_of_tiny_values_beside_large_ones_keep_their_digits(tiny: float) ->
     found = mean_positive_part(Law(values, weights), n)
     assert Fraction(found.lower) <= exact / n <= Fraction(found.upper)
     assert found.upper == pytest.approx(found.lower, rel=1e-9, abs=0.0)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.sampled_from([1, 7, 1000]), st.sampled_from([2e-4, 2e-3, 1e-2]))
+def test_simpler_laws_enclose_the_law(seed: int, n: int, width: float) -> None:
+    """Values over many orders of magnitude, some rare and huge: both sides hold, and are close."""
+    generator = np.random.default_rng(seed)
+    size = 1500
+    spread = generator.choice([0.1, 1.0, 6.0])
+    values = generator.normal(size=size) * np.exp(spread * np.abs(generator.normal(size=size)))
+    weights = generator.exponential(size=size) * np.exp(-(np.abs(values) ** 0.3))
+    weights /= weights.sum()
+    law = Law(values - weights @ values - 0.1, weights)
+    below, above = (law.simpler(width, above=side) for side in (False, True))
+    assert below.values.size < law.values.size
+    exact = mean_positive_part(law, n, width=1e-4)
+    low, high = (mean_positive_part(each, n, width=1e-4) for each in (below, above))
+    assert low.lower <= exact.upper
+    assert high.upper >= exact.lower
+    if n == 1:  # the sum itself, without an engine
+
+        def mean(each: Law) -> float:
+            return math.fsum((each.weights * np.maximum(each.values, 0.0)).tolist())
+
+        assert mean(below) <= mean(law) * (1.0 + 1e-13) <= mean(above) * (1.0 + 2e-13)
+        assert mean(above) - mean(below) <= 5.0 * width * mean(law)
+
+
+def test_simpler_laws_of_values_that_differ_by_more_than_numbers_can() -> None:
+    values = np.concatenate([1e-290 * np.arange(1, 1501), 1e140 * np.arange(1, 11)])
+    law = Law(values, np.full(values.size, 1.0 / values.size))
+    for above in (False, True):
+        found = law.simpler(1e-2, above=above)
+        assert found.values.size < values.size
+        assert found.values @ found.weights == pytest.approx(values.mean(), rel=1e-12, abs=0.0)
+
+
+def test_a_simpler_law_keeps_what_is_rare_and_huge_apart() -> None:
+    """Nearly all values are 0, and the largest are far beyond doubles in units of the typical."""
+    values = np.concatenate(
+        [[0.0], -np.geomspace(1e-3, 1e-2, 600), np.geomspace(1e150, 1e290, 600)]
+    )
+    weights = np.concatenate([[1.0], np.full(600, 1e-9), np.geomspace(1e-170, 1e-300, 600)])
+    law = Law(values, weights / math.fsum(weights.tolist()))
+    for above in (False, True):
+        found = law.simpler(1e-2, above=above)
+        assert np.count_nonzero(found.values > 1e100) >= 600
+        mean = [float(each.weights @ each.values) for each in (law, found)]
+        assert mean[1] == pytest.approx(mean[0], rel=1e-9, abs=0.0)

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
+
 Law = dict[tuple[int, ...], Fraction]
 
 
@@ -103,3 +105,25 @@ def thresholded(
         return _independent(shown)
 
     return law
+
+
+def randomized_with_dummies(
+    k: int, eps0: float, rate: float, most: int, held: tuple[int, ...]
+) -> np.ndarray:
+    """Counts of randomized responses among Poisson numbers of dummies, up to ``most`` per value."""
+    flip = 1.0 / (math.exp(eps0) + k - 1.0)
+    total = np.zeros((1,) * k)
+    total[...] = 1.0
+    for x in held:
+        grown = np.zeros(tuple(size + 1 for size in total.shape))
+        for value in range(k):
+            place = tuple(
+                slice(int(axis == value), size + int(axis == value))
+                for axis, size in enumerate(total.shape)
+            )
+            grown[place] += total * flip * (math.exp(eps0) if value == x else 1.0)
+        total = grown
+    masses = np.array([math.exp(-rate) * rate**j / math.factorial(j) for j in range(most)])
+    for axis in range(k):
+        total = np.apply_along_axis(lambda row: np.convolve(row, masses), axis, total)
+    return np.asarray(total)

@@ -80,6 +80,9 @@ class Purse:
     def paid(self, task: Task) -> set[str]:
         return {batch.hex() for batch, owner in self.paid_for.items() if owner == task.id}
 
+    def told(self, task: Task) -> str:
+        return f"{len(self.paid_for)} of {self.limit}"
+
     def spend(self, task: Task, batch_id: bytes) -> None:
         if batch_id not in self.paid_for and len(self.paid_for) >= self.limit:
             raise BudgetExceededError("The purse is empty.")

@@ -46,7 +46,7 @@ def test_the_guide_runs_as_pasted(page: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PROVEN" in done.stdout
     assert "3 reports" in done.stdout
-    assert "1 tasks, 1 batches: sound" in done.stdout
+    assert "1 task, 1 batch: sound" in done.stdout
     assert not re.search(r"Traceback|ERROR", done.stderr)
     private = [tmp_path / "analyst.key", *(tmp_path / "shuffler" / "keys").glob("*.pem")]
     private += [

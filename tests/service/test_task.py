@@ -43,7 +43,9 @@ def test_a_task_comes_back_as_it_was(question: str, mechanism: str, kind: str | 
     # anybody can compute the guarantee from the document alone
     actual = restore({"randomizer": given["randomizer"]["actual"], "n": given["batch"]["minimum"]})
     known = actual.epsilon(given["guarantee"]["delta"])
-    assert known.upper == given["guarantee"]["epsilon"] <= given["guarantee"]["promised"]
+    stated = given["guarantee"]["epsilon"]
+    assert known.upper <= stated <= given["guarantee"]["promised"]
+    assert stated == pytest.approx(known.upper, rel=2e-9, abs=0.0)
     assert known.lower == given["guarantee"]["leaked"]
     assert actual == task.protocol
     assert task.length % 16 == 0
@@ -112,7 +114,7 @@ def test_a_task_that_is_not_what_it_says(changes: dict[str, Any], words: str) ->
 def test_a_task_states_no_more_than_is_proven_by_a_digit() -> None:
     task = make_task()
     for factor, holds in ((1 - 1e-15, False), (1 + 1e-15, True)):
-        stated = replace(task.stated, epsilon=task.stated.epsilon * factor)
+        stated = replace(task.stated, epsilon=task.job.guarantee.upper * factor)
         if holds:  # of another version of the accountant, say, and still proven
             assert Task.read(replace(task, stated=stated).document).stated == stated
         else:

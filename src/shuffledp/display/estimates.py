@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from shuffledp.collection.analysis import Estimate
 from shuffledp.collection.pipeline import Job
 from shuffledp.display.fonts import drawable, plain
+from shuffledp.display.palette import COLOURS, QUIET
 from shuffledp.display.plot import dress, new_figure, save_figure
 from shuffledp.display.text import print_rows
 
 _MOST_BARS = 40
+_NOTE = 100
+"""Characters in a line below a picture."""
 
 
 def print_estimate(job: Job, found: Estimate) -> None:
@@ -25,8 +30,9 @@ def print_table(title: str, found: Estimate) -> None:
     """Estimates with error bars, then what they cost."""
     dropped = f"{found.dropped:,} rows dropped"
     low, high = found.interval()
-    columns = [found.values, np.sqrt(found.variances), low, high]
-    rows = zip(found.names, *(column.tolist() for column in columns), strict=True)
+    errors = [f"{error:.2g}" for error in np.sqrt(found.variances)]
+    columns = [found.values.tolist(), errors, low.tolist(), high.tolist()]
+    rows = zip(found.names, *columns, strict=True)
     first = found.quantity if found.quantity == "quantile" else ""
     print_rows(
         title,
@@ -38,19 +44,56 @@ def print_table(title: str, found: Estimate) -> None:
 
 def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:
     """The estimates with 95 % error bars, the largest first if there are many."""
+    names = [plain(str(name)) for name in found.names]
+    said = plain(f"{job.task} of {', '.join(job.columns)}"), plain(found.label)
+    with drawable([*names, *said, plain(found.note)]):
+        figure, axes = new_figure(height=2.0 + 0.28 * min(len(names), _MOST_BARS))
+        draw_estimate(found, axes, said[0])
+        save_figure(figure, path)
+
+
+def draw_estimate(found: Estimate, axes: Any, title: str = "") -> None:
+    """Frequencies as bars from zero, other numbers as dots, with 95 % error bars."""
     order = np.arange(len(found.names))
     if len(order) > _MOST_BARS:
         order = np.argsort(-found.values)[:_MOST_BARS]
     names = [plain(str(found.names[i])) for i in order]
-    title = [plain(f"{job.task} of {', '.join(job.columns)}"), plain(f"privacy: {found.label}")]
-    title += [plain(found.note)] * bool(found.note)
     low, high = found.interval()
-    values = found.values[order]
+    values, places = found.values[order], np.arange(len(order))
     errors = [values - low[order], high[order] - values]
-    with drawable([*names, *title]):
-        figure, axes = new_figure(width=max(6.4, 0.22 * len(names)))
-        axes.errorbar(names, values, yerr=errors, fmt="o", capsize=3, ms=4)
-        axes.tick_params(axis="x", rotation=90 if len(names) > 8 else 0, labelsize=8)
-        axes.set_ylabel(f"{found.quantity} (95 % interval)")
-        dress(axes, "; ".join(title))
-        save_figure(figure, path)
+    colour = COLOURS["PROVEN"] if found.guarantee is not None else QUIET
+    if found.quantity == "frequency":
+        axes.barh(places, values, height=0.7, color=colour, alpha=0.55)
+        axes.axvline(0.0, color="black", lw=0.8)
+        bar: dict[str, Any] = {"fmt": "none"}
+    else:
+        bar = {"fmt": "o", "ms": 5}
+    axes.errorbar(values, places, xerr=errors, ecolor="black", color=colour, capsize=3, **bar)
+    for place, value, top in zip(places, values, np.maximum(values, high[order]), strict=True):
+        said = f"{100.0 * value:.1f} %" if found.quantity == "frequency" else f"{value:.4g}"
+        axes.annotate(
+            said,
+            (top, place),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+        )
+    axes.set_yticks(places, names, fontsize=8)
+    axes.invert_yaxis()
+    axes.margins(x=0.12, y=0.12)
+    axes.set_xlabel(f"{found.quantity}, with 95 % intervals", fontsize=8)
+    note = "; ".join(filter(None, (found.label, found.note)))
+    if note:
+        axes.annotate(
+            textwrap.fill(plain(note), _NOTE),
+            (0.0, 0.0),
+            xytext=(0, -34),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="top",
+            fontsize=7,
+            color=QUIET,
+        )
+    dress(axes, title)
+    axes.grid(visible=False, axis="y")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from shuffledp.display.text import print_rows
-from shuffledp.ledger import Balance
+from shuffledp.ledger import Balance, Receipt
+from shuffledp.ledger.amounts import limit_in_words
 
 _COLUMNS = (
     *("cohort", "number", "rounds", "label", "key", "lost", "rule", "theorem", "recorded"),
@@ -21,27 +24,58 @@ def print_balances(
     store: str, found: Sequence[tuple[Balance, int | None]], asked: str | None
 ) -> None:
     """One row for each cohort; what is lost is rounded up."""
-    columns = ["cohort", "delta", "epsilon", "rule", "status", "lost in all", "spends", "digest"]
+    columns = ["cohort", "epsilon", "delta", "spent", "rounds left", "spends", "status", "rule"]
     rows = [
         [
             balance.cohort,
-            f"{balance.delta:f}",
-            f"{balance.epsilon:f}",
-            balance.rule.name,
-            balance.claim.status or "not proven",
-            balance.rule.shown(balance.lost),
+            limit_in_words(balance.epsilon),
+            limit_in_words(balance.delta),
+            _percent(balance.rule.share(balance.lost)),
+            "-" if fit is None else f"{fit:,}",
             balance.spends,
+            balance.claim.status or "not proven",
+            balance.rule.name,
             "none" if balance.digest is None else f"{balance.digest[:16]}...",
-            *([] if asked is None else [f"{fit:,}"]),
         ]
         for balance, fit in found
     ]
-    remarks = [] if asked is None else [f"rounds left: of {asked}, spent at once"]
+    remarks = [
+        f"{balance.cohort}: lost in all: {balance.rule.shown(balance.lost)}" for balance, _ in found
+    ]
+    if any(fit is not None for _, fit in found):
+        kind = asked or "what was planned, or of the one kind spent so far"
+        remarks.append(f"rounds left: of {kind}, spent at once")
     remarks += dict.fromkeys(
         f"{balance.cohort}: {balance.claim}" if balance.claim.uncovered else str(balance.claim)
         for balance, _ in found
     )
-    print_rows(store, columns if asked is None else [*columns, "rounds left"], rows, remarks)
+    print_rows(store, [*columns, "digest"], rows, remarks, spare=["digest", "rule", "spends"])
+
+
+def _percent(share: Fraction) -> str:
+    """Rounded up: what is spent is not less."""
+    return f"{math.ceil(share * 1000) / 10:g} %"
+
+
+def print_history(balance: Balance, receipts: Sequence[Receipt]) -> None:
+    """One row for each spend."""
+    rows = [
+        [
+            f"#{each.number}",
+            each.recorded.replace("T", " ").removesuffix("+00:00"),
+            _percent(each.rule.share(each.lost)),
+            each.label or "-",
+            f"{each.entry.rounds:,} x {each.entry.what}",
+        ]
+        for each in receipts
+    ]
+    print_rows(
+        f"{balance.cohort}: may lose {balance.rule.total}",
+        ["spend", "recorded (UTC)", "spent", "label", "what"],
+        rows,
+        [f"lost in all: {balance.rule.shown(balance.lost)}", str(balance.claim)],
+        words=["label", "what"],
+    )
 
 
 def as_json_bytes(data: dict[str, Any]) -> bytes:

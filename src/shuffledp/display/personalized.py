@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from shuffledp.accounting.protocols.personalized import Guarantees, Personalized
-from shuffledp.display.plot import COLOURS, dress, new_figure, save_figure
+from shuffledp.display.palette import COLOURS
+from shuffledp.display.plot import dress, new_figure, save_figure
 from shuffledp.display.text import NAMES, console, print_heading, print_table
 from shuffledp.labels import in_full, outward
 
@@ -49,12 +51,19 @@ def print_classes(answer: Guarantees) -> None:
         )
         for each in shown
     ]
-    print_table(". ".join(filter(None, (title, answer.uncovered))), columns, rows)
+    heading = ". ".join(filter(None, (title, answer.uncovered)))
+    print_table(heading, columns, rows, spare=["theorem"])
 
 
 def save_guarantees(answer: Guarantees, path: str | Path) -> None:
-    """Own budget on x, amplified on y, the interval shaded."""
+    """As a picture."""
     figure, axes = new_figure()
+    draw_guarantees(answer, axes)
+    save_figure(figure, path)
+
+
+def draw_guarantees(answer: Guarantees, axes: Any) -> None:
+    """Own budget on x, amplified on y, the interval shaded."""
     at = [each.eps0 for each in answer.classes]
     lower = [each.interval.lower for each in answer.classes]
     upper = [each.interval.upper for each in answer.classes]
@@ -75,4 +84,3 @@ def save_guarantees(answer: Guarantees, path: str | Path) -> None:
     shown = "visible" if "travels" in answer.warning else "hidden"
     title = f"{NAMES[answer.quantity]} by own budget, budgets {shown}"
     dress(axes, "; ".join(filter(None, (title, answer.uncovered))))
-    save_figure(figure, path)

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from shuffledp.collection.planning import Attack, Choice, Plan, Shape
+from shuffledp.collection.planning import Attack, Choice, Plan, Shape, Sometimes
+from shuffledp.display.palette import QUIET, TRUST
 from shuffledp.display.plot import dress, new_figure, save_figure
 from shuffledp.display.text import print_rows
-from shuffledp.labels import in_full
+from shuffledp.labels import in_full, outward
 
 
 def _title(plan: Plan) -> str:
-    target = plan.target
-    return (
-        f"{plan.task.name}: {target.n:,} user{'s' if target.n > 1 else ''},"
-        f" epsilon {in_full(target.epsilon)}, delta {in_full(target.delta)},"
-        f" {target.rounds:,} round{'s' if target.rounds > 1 else ''}"
-    )
+    target, task = plan.target, plan.task
+    said = [
+        f"{task.name}: {target.n:,} user{'s' if target.n > 1 else ''}",
+        f"epsilon {in_full(target.epsilon)}",
+        f"delta {in_full(target.delta)}",
+        f"{target.rounds:,} round{'s' if target.rounds > 1 else ''}",
+    ]
+    if isinstance(task, Sometimes):
+        said.append(f"check-in {in_full(task.rate)}")
+    if target.colluders:
+        said.append(f"{target.colluders:,} collude")
+    if target.max_eps0 < math.inf:
+        said.append(f"eps0 <= {in_full(target.max_eps0)}")
+    return ", ".join(said)
 
 
 def print_plan(plan: Plan, shapes: Sequence[Shape] = ()) -> None:
@@ -32,10 +43,10 @@ def print_plan(plan: Plan, shapes: Sequence[Shape] = ()) -> None:
             choice.name,
             choice.trust,
             *([choice.messages if isinstance(choice, Shape) else 1.0] if shapes else []),
-            choice.eps0,
-            choice.error,
+            None if choice.eps0 is None else f"{choice.eps0:.4g}",
+            f"{choice.error:.3g}",
             f"{choice.error / best:.3g} x",
-            None if known is None else known.value,
+            None if known is None else outward(known.value, up=True, digits=4),
             None if known is None else f"{known.status.value} by {known.theorem}",
         ]
 
@@ -62,8 +73,10 @@ def print_attacks(name: str, attacks: Sequence[Attack]) -> None:
         [
             [
                 f"{100.0 * attack.share:g} %",
-                "nothing is proven" if attack.epsilon is None else attack.epsilon,
-                "no bound known" if attack.bias is None else attack.bias,
+                "nothing is proven"
+                if attack.epsilon is None
+                else outward(attack.epsilon, up=True, digits=4),
+                "any distance" if attack.bias is None else f"{attack.bias:.3g}",
             ]
             for attack in attacks
         ],
@@ -72,20 +85,36 @@ def print_attacks(name: str, attacks: Sequence[Attack]) -> None:
 
 
 def save_plan(plan: Plan, path: str | Path) -> None:
-    """Errors as bars."""
-    figure, axes = new_figure()
+    """The errors to expect, for people who look."""
+    figure, axes = new_figure(height=1.6 + 0.3 * len((*plan.choices, *plan.baselines)))
+    draw_plan(plan, axes)
+    save_figure(figure, path)
+
+
+def draw_plan(plan: Plan, axes: Any) -> None:
+    """A dot for each choice on a log axis, which has no zero for bars to begin at."""
+    from matplotlib.ticker import NullFormatter
+
     shown = [*plan.choices, *plan.baselines]
-    colours = {"shuffler": "#1a7f4b", "nobody": "#c98a00", "curator": "#1f6fb4"}
+    for place, choice in enumerate(shown):
+        axes.plot(choice.error, place, "o", ms=7, color=TRUST[choice.trust])
+        axes.annotate(
+            f"{choice.error:.2g}",
+            (choice.error, place),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color=QUIET,
+        )
     names = [
-        choice.name if choice.trust == "shuffler" else f"{choice.name} ({choice.trust} trusted)"
+        choice.name if choice.trust == "shuffler" else f"{choice.name}\n({choice.trust} trusted)"
         for choice in shown
     ]
-    axes.barh(names, [c.error for c in shown], color=[colours[c.trust] for c in shown])
+    axes.set_yticks(range(len(shown)), names, fontsize=8)
     axes.invert_yaxis()
-    axes.set(
-        xscale="log",
-        xlabel=f"expected error of {plan.task.error}",
-    )
-    axes.xaxis.label.set_fontsize(8)
+    axes.set_xscale("log")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.margins(x=0.15, y=0.08)
+    axes.set_xlabel(f"expected error of {plan.task.error}", fontsize=8)
     dress(axes, _title(plan))
-    save_figure(figure, path)

@@ -14,22 +14,14 @@ from typing import TYPE_CHECKING, Any
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.protocols.base import QUESTIONS, BoundedProtocol
 from shuffledp.accounting.randomizers import LDP
+from shuffledp.display.palette import COLOURS, QUIET
 from shuffledp.display.text import NAMES
 from shuffledp.errors import ConversionError, MissingExtraError, RegimeError
 from shuffledp.files import check_picture, write_whole
-from shuffledp.labels import Interval, Value, in_full
+from shuffledp.labels import Direction, Interval, Status, Value, in_full
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-COLOURS = {
-    "PROVEN": "#1a7f4b",
-    "FIXED_PAIR": "#1f6fb4",
-    "ASYMPTOTIC": "#7a4fb0",
-    "HEURISTIC": "#c98a00",
-    "REFUTED": "#c22f2f",
-}
-
 
 _TITLE, _LEGEND = 68, 84
 """Characters in a line of a title, of a legend."""
@@ -49,7 +41,10 @@ def new_figure(
         raise MissingExtraError("plot", "Drawing a picture") from error
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, figure.subplots(rows, columns)
+    grid = figure.subplots(rows, columns)
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, grid
 
 
 def panels(
@@ -76,7 +71,7 @@ def dress(axes: Any, title: str = "") -> None:
     axes.grid(alpha=0.3)
     axes.set_axisbelow(True)
     if title:
-        axes.set_title(textwrap.fill(title, _TITLE), fontsize=10)
+        axes.set_title(textwrap.fill(title, _TITLE), fontsize=10, loc="left")
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         legend_below(axes, handles, labels)
@@ -142,6 +137,14 @@ def save_account(
     save_figure(figure, path)
 
 
+def draw_curve(protocol: BoundedProtocol, axes: Any) -> None:
+    """delta over epsilon, both ends."""
+    grid = _abscissas(protocol, "delta", 1e-6, protocol.ask(delta=1e-6))
+    _draw_band(axes, "epsilon", grid, *protocol.band(epsilon=grid))
+    axes.set_ylim(_DEEPEST, 1.5)
+    dress(axes, str(protocol))
+
+
 def _abscissas(protocol: BoundedProtocol, given: str, at: float, interval: Interval) -> list[float]:
     """Where to draw the curve, so that the question asked is well inside."""
     if given == "alpha":
@@ -166,9 +169,13 @@ def _draw_band(
     if deltas:
         lower, upper = ([max(x, _TINY) for x in ends] for ends in (lower, upper))
     guaranteed, leaked = (upper, lower) if loss else (lower, upper)
-    axes.fill_between(grid, lower, upper, color="#1a7f4b", alpha=0.25, label="the truth lies here")
-    axes.plot(grid, guaranteed, color=COLOURS["PROVEN"], label="guaranteed (PROVEN)")
-    axes.plot(grid, leaked, color=COLOURS["FIXED_PAIR"], ls="--", label="leaked by a data set")
+    axes.fill_between(
+        grid, lower, upper, color=COLOURS["PROVEN"], alpha=0.25, label="the truth lies here"
+    )
+    axes.plot(grid, guaranteed, color=COLOURS["PROVEN"], lw=3.0, label="guaranteed (PROVEN)")
+    axes.plot(
+        grid, leaked, color=COLOURS["FIXED_PAIR"], ls=(0, (5, 4)), label="leaked by a data set"
+    )
     if not loss:
         axes.plot([0.0, 1.0], [1.0, 0.0], "k:", lw=1.0, label="perfect privacy")
     axes.set(xlabel=_AXES[question], ylabel=NAMES[QUESTIONS[question]])
@@ -179,22 +186,46 @@ def _draw_band(
 
 
 def _draw_bounds(axes: Any, values: list[Value], quantity: str) -> None:
-    """One horizontal bar per bound, coloured by status."""
-    from matplotlib.patches import Patch
+    """One dot per bound, coloured by status: filled where no more is lost, open where as much is.
 
-    names = [value.theorem for value in values]
-    lengths = [value.value for value in values]
-    positive = [length for length in lengths if 0.0 < length < math.inf]
-    axes.barh(names, lengths, color=[COLOURS[value.status.value] for value in values])
+    Lengths of bars would say nothing on a log axis, which has no zero.
+    """
+    from matplotlib.lines import Line2D
+
+    positive = [value.value for value in values if 0.0 < value.value < math.inf]
     if quantity != "tradeoff" and positive and max(positive) > 20.0 * min(positive):
         axes.set_xscale("log")
-        axes.set_xlim(10 ** math.floor(math.log10(min(positive)) - 0.2), None)
-    axes.tick_params(axis="y", labelsize=7)
+        axes.set_xlim(0.7 * min(positive), 1.4 * max(positive))
+    for place, value in enumerate(values):
+        colour = COLOURS[value.status.value]
+        open_ = value.direction is Direction.LOWER
+        axes.plot(value.value, place, "o", ms=5, color=colour, mfc="white" if open_ else colour)
+    axes.set_yticks(range(len(values)), [value.theorem for value in values], fontsize=7)
     axes.set_xlabel(NAMES[quantity])
     axes.invert_yaxis()
-    dress(axes, "bounds compared")
-    shown = sorted({value.status.value for value in values})
-    legend_below(axes, [Patch(color=COLOURS[status]) for status in shown], shown)
+    _mark_ends(axes, values, quantity)
+    dress(axes, "bounds compared; between the dashed lines lies the truth")
+    shown = [status for status in COLOURS if any(v.status.value == status for v in values)]
+    handles = [Line2D([], [], ls="", marker="o", color=COLOURS[status]) for status in shown]
+    open_dot = Line2D([], [], ls="", marker="o", color=QUIET, mfc="white")
+    legend_below(axes, [*handles, open_dot], [*shown, "open: leaked by a data set"])
+
+
+def _mark_ends(axes: Any, values: list[Value], quantity: str) -> None:
+    """The most that is leaked and the least that is guaranteed."""
+    most, least = (min, max) if quantity == "tradeoff" else (max, min)
+    leaked = [v.value for v in values if v.direction is Direction.LOWER]
+    proven = [
+        v.value
+        for v in values
+        if v.direction is Direction.UPPER and v.status is Status.PROVEN and v.value < math.inf
+    ]
+    for end, best, colour in (
+        (leaked, most, COLOURS["FIXED_PAIR"]),
+        (proven, least, COLOURS["PROVEN"]),
+    ):
+        if end:
+            axes.axvline(best(end), color=colour, ls="--", lw=0.8)
 
 
 def save_comparison(
@@ -241,7 +272,11 @@ def _draw_sweep(
     """The interval of this randomizer and the generic guarantee."""
     answers = [p.ask(**question) for p in protocols]
     axes.fill_between(
-        at, [a.lower for a in answers], [a.upper for a in answers], color="#1a7f4b", alpha=0.25
+        at,
+        [a.lower for a in answers],
+        [a.upper for a in answers],
+        color=COLOURS["PROVEN"],
+        alpha=0.25,
     )
     axes.plot(at, [a.upper for a in answers], "o-", color=COLOURS["PROVEN"], label="guaranteed")
     axes.plot(at, [a.lower for a in answers], "o--", color=COLOURS["FIXED_PAIR"], label="leaked")

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shuffledp.accounting.bounds import Theorem
-from shuffledp.accounting.protocols import Counted, Rounds, Shuffled
+from shuffledp.accounting.protocols import Counted, RandomAllocation, Rounds, Shuffled
 from shuffledp.accounting.randomizers import LDP, CheckIn, Repeated, Subsampled
 from shuffledp.labels import Direction, Interval, Status, Value, in_full, outward
 
@@ -102,9 +102,15 @@ def print_table(
         free = out.options.update(max_width=_WIDEST)
         return Measurement.get(out, free, build(whole=True)).minimum <= out.width
 
+    left_out = []
     while not fits() and going:
-        kept.remove(going.pop(0))
+        kept.remove(at := going.pop(0))
+        if any(str(row[at]).strip(" -") for row in rows):
+            left_out.append(columns[at])
     out.print(build(whole=fits()))
+    if left_out:
+        said = f"columns left out, for want of room: {', '.join(left_out)} (--json has them)"
+        console(stderr=True).print(said, style="dim", soft_wrap=True)
 
 
 def _is_number(text: str) -> bool:
@@ -118,8 +124,8 @@ def _is_number(text: str) -> bool:
 def print_heading(protocol: object, public: str) -> None:
     """What was asked about, and what neighbouring data sets are."""
     changed = "" if isinstance(protocol, Counted | Rounds) else "one user's value replaced; "
-    said = (f"{protocol}", "bold"), f"  ({changed}{public})"
-    console().print(Text.assemble(*said))
+    about = f"{changed}{public}"
+    console().print(Text.assemble((f"{protocol}", "bold"), f"  ({about})" if about else ""))
 
 
 def print_account(
@@ -128,7 +134,7 @@ def print_account(
     """The interval, its two ends and what they mean."""
     out = console()
     name = NAMES[interval.quantity]
-    print_heading(protocol, "n public")
+    print_heading(protocol, _public(protocol))
     guarantee = interval.guarantee
     other = interval.upper_end if guarantee is interval.lower_end else interval.lower_end
     tradeoff = interval.quantity == "tradeoff"
@@ -146,6 +152,15 @@ def print_account(
         words=["meaning"],
     )
     out.print(f"{_apart(interval)}; computed in {seconds * 1e3:.0f} ms")
+
+
+def _public(protocol: Shuffled | Counted | Rounds) -> str:
+    """Whether the number of users is known to all: not if it differs between neighbours."""
+    entries = (
+        [entry for entry, _ in protocol.entries] if isinstance(protocol, Rounds) else [protocol]
+    )
+    secret = any(isinstance(entry, RandomAllocation) for entry in entries)
+    return "" if secret else "n public"
 
 
 def _apart(interval: Interval) -> str:
@@ -255,10 +270,11 @@ def print_rows(
     rows: Iterable[Sequence[object]],
     remarks: Iterable[str] = (),
     spare: Sequence[str] = (),
+    words: Sequence[str] = (),
 ) -> None:
     """A table, then remarks; columns of ``spare`` where there is room."""
     cells = [[_cell(value) for value in row] for row in rows]
-    print_table(printable(title), columns, cells, spare=spare)
+    print_table(printable(title), columns, cells, spare=spare, words=words)
     out = console()
     for remark in remarks:  # in one line, to be found by other programs
         out.print(printable(remark), soft_wrap=True)

@@ -6,7 +6,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from shuffledp.display.plot import COLOURS, dress, new_figure, save_figure
+from shuffledp.display.palette import COLOURS
+from shuffledp.display.plot import dress, new_figure, save_figure
 from shuffledp.display.text import console, print_rows
 from shuffledp.labels import in_full, outward
 

@@ -1,7 +1,8 @@
 """Google's dp-accounting: our protocols as events, an accountant for them, and any guarantee as its
 PrivacyLossDistribution.
 
-Neighbouring data sets differ in one user's value: REPLACE_ONE.
+Neighbouring data sets differ in one user's value, REPLACE_ONE, or in one more user,
+ADD_OR_REMOVE_ONE: random allocation, and counts whose values are removed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ try:
 except ImportError as error:
     raise MissingExtraError("interop", "dp-accounting") from error
 
+_NEIGHBOURS = {
+    privacy_accountant.NeighboringRelation.REPLACE_ONE: "replace",
+    privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE: "remove",
+}
 _FAR = 200.0
 """What is left beyond this epsilon counts as revealing."""
 _DEEPEST = 1e-20
@@ -36,18 +41,18 @@ _MOST = 5_000
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
 class ShuffledDpEvent(dp_event.DpEvent):  # type: ignore[misc]
-    """A shuffled protocol, or several rounds, as an event for :class:`ShuffledAccountant`.
+    """A protocol, or several rounds, as an event for :class:`ShuffledAccountant`.
 
     Parameters
     ----------
     protocol
-        ``Shuffled`` or ``Rounds``.
+        ``Shuffled``, ``RandomAllocation`` and the like, or ``Rounds``.
     """
 
-    protocol: Shuffled | Rounds
+    protocol: Shuffled | Counted | Rounds
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.protocol, Shuffled | Rounds):
+        if not isinstance(self.protocol, Shuffled | Counted | Rounds):
             raise ParameterError("protocol", "Shuffled(...) or Rounds([...])", self.protocol)
 
 
@@ -65,10 +70,25 @@ class ShuffledAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[
     >>> daily = ShuffledDpEvent(Shuffled(KRR(4, eps0=1.0), n=10_000))
     >>> accountant.compose(daily, 7).get_epsilon(1e-6) < 0.2
     True
+    >>> from shuffledp import RandomAllocation
+    >>> accountant = ShuffledAccountant(
+    ...     privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE
+    ... )
+    >>> epoch = ShuffledDpEvent(RandomAllocation(sigma=1.0, steps=1000))
+    >>> accountant.compose(epoch).get_epsilon(1e-6) < 0.172
+    True
     """
 
-    def __init__(self) -> None:
-        super().__init__(privacy_accountant.NeighboringRelation.REPLACE_ONE)
+    def __init__(
+        self,
+        neighboring_relation: Any = privacy_accountant.NeighboringRelation.REPLACE_ONE,
+    ) -> None:
+        if neighboring_relation not in _NEIGHBOURS:
+            raise ParameterError(
+                "neighboring_relation", "REPLACE_ONE or ADD_OR_REMOVE_ONE", neighboring_relation
+            )
+        super().__init__(neighboring_relation)
+        self._neighbours = _NEIGHBOURS[neighboring_relation]
         self._entries: list[tuple[Shuffled | Counted | Stated, int]] = []
         self._non_private = False
 
@@ -83,7 +103,7 @@ class ShuffledAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[
         if not _whole(count):
             return _unsupported(event, f"count must be an integer >= 0, not {count!r}")
         try:
-            entries = _entries(event)
+            entries = _entries(event, self._neighbours)
         except ParameterError as error:
             return _unsupported(event, str(error))
         if entries is None:
@@ -117,7 +137,7 @@ class ShuffledAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[
         return _guaranteed(Rounds(self._entries).delta(epsilon)) if self._entries else 0.0
 
 
-def to_pld(protocol: Shuffled | Rounds | Stated, step: float | None = None) -> Any:
+def to_pld(protocol: Shuffled | Counted | Rounds | Stated, step: float | None = None) -> Any:
     """The proven guarantee as a ``PrivacyLossDistribution``, never below it.
 
     Ours is rounded up; what dp-accounting computes afterwards is plain floating point: trust no
@@ -126,7 +146,8 @@ def to_pld(protocol: Shuffled | Rounds | Stated, step: float | None = None) -> A
     Parameters
     ----------
     protocol
-        ``Shuffled``, ``Rounds`` or ``Stated``.
+        ``Shuffled``, ``RandomAllocation`` and the like, ``Rounds``, ``Stated``; the larger of both
+        directions counts.
     step
         Losses are multiples of it; it must be equal for distributions that dp-accounting is to
         compose. A tenth of a loss's deviation unless given.
@@ -172,12 +193,16 @@ def _sampled(curve: ProfileCurve, step: float, deviation: float) -> tuple[Any, A
     return np.array(counts), np.minimum.accumulate(upper)
 
 
-def _entries(event: Any) -> list[tuple[Shuffled | Counted | Stated | None, int]] | None:
+def _entries(
+    event: Any, neighbours: str
+) -> list[tuple[Shuffled | Counted | Stated | None, int]] | None:
     """What one event costs, None for no privacy at all; no list at all for an unknown event."""
     if isinstance(event, ShuffledDpEvent):
         rounds = event.protocol if isinstance(event.protocol, Rounds) else Rounds([event.protocol])
-        if any(isinstance(x, Counted) and x.neighbours != "replace" for x, _ in rounds.entries):
-            raise ParameterError("neighbours", "'replace', as this accountant's", "remove")
+        for entry, _ in rounds.entries:
+            own = entry.neighbours if isinstance(entry, Counted) else "replace"
+            if own != neighbours and not isinstance(entry, Stated):
+                raise ParameterError("neighbours", f"{neighbours!r}, as this accountant's", own)
         return list(rounds.entries)
     if isinstance(event, dp_event.NoOpDpEvent):
         return []

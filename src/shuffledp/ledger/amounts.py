@@ -42,6 +42,18 @@ def decimal_below(number: Fraction, digits: int = _EXACT) -> Decimal:
     return _decimal(number, Context(prec=digits, rounding=ROUND_FLOOR))
 
 
+def in_words(number: Decimal) -> str:
+    """As other numbers are shown (0.25, 1e-06): six digits, rounded up where there are more."""
+    return f"{float(decimal_above(Fraction(number), digits=6)):g}"
+
+
+def limit_in_words(number: Decimal) -> str:
+    """The same for what may not be exceeded: every digit where there are more."""
+    return (
+        in_words(number) if decimal_above(Fraction(number), digits=6) == number else f"{number:f}"
+    )
+
+
 def _decimal(number: Fraction, context: Context) -> Decimal:
     quotient = context.divide(Decimal(number.numerator), Decimal(number.denominator))
     return _plain(quotient.normalize(context))

@@ -194,13 +194,7 @@ class Ledger:
                     return _same(before, entry, batches, label)
             if (released := _released(execute, now.cohort, version, batches)) is not None:
                 return _same(released, entry, batches, label)
-            lost = rule.charged(now.lost, entry, lambda: read_entries(execute, cohort))
-            if over := rule.over(lost):
-                raise BudgetExceededError(
-                    f"The cohort {cohort!r} may lose epsilon = {rule.epsilon:f} at delta ="
-                    f" {rule.delta:f}. With this spend it would have lost {rule.shown(lost)}: more"
-                    f" {' and '.join(over)} than its rule allows ({rule}). Nothing was recorded."
-                )
+            lost = _lost_with(now, entry, lambda: read_entries(execute, cohort))
             number, moment = now.spends + 1, _now()
             receipt = Receipt(
                 *(cohort, number, entry, label, key, now.claim.after(number, label)),
@@ -210,6 +204,25 @@ class Ledger:
             receipt = replace(receipt, digest=receipt.linked(now.digest or ""))
             _record(execute, receipt)
         return receipt
+
+    def lost_with(self, cohort: str, what: Spendable, rounds: int = 1) -> Amounts:
+        """What the cohort would have lost in all after these rounds; nothing is recorded.
+
+        Parameters
+        ----------
+        cohort
+            Its name.
+        what, rounds
+            A protocol or a stated guarantee, and how often it runs.
+
+        Raises
+        ------
+        BudgetExceededError
+            If they do not fit.
+        """
+        with self._opened() as (execute, version):
+            now = _standing(execute, cohort, version)
+            return _lost_with(now, Entry.of(what, rounds), lambda: read_entries(execute, cohort))
 
     def balance(self, cohort: str) -> Balance:
         """What the cohort has lost so far."""
@@ -429,6 +442,19 @@ def _standing(execute: Execute, cohort: str, version: int, lock: str = "") -> _S
             " `shuffledp ledger verify` says which."
         )
     return _Standing(found, claim, spends, lost, digest)
+
+
+def _lost_with(now: _Standing, entry: Entry, before: Callable[[], list[Entry]]) -> Amounts:
+    """What is lost in all with one more entry, if it fits."""
+    rule = now.cohort.rule
+    lost = rule.charged(now.lost, entry, before)
+    if over := rule.over(lost):
+        raise BudgetExceededError(
+            f"The cohort {now.cohort.name!r} may lose {rule.total}. With this spend it would have"
+            f" lost {rule.shown(lost)}: more {' and '.join(over)} than its rule allows ({rule})."
+            " Nothing was recorded."
+        )
+    return lost
 
 
 def _balance(execute: Execute, cohort: str, version: int) -> Balance:

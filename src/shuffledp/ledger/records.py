@@ -74,6 +74,17 @@ class Receipt:
         """What of this release no guarantee covers; nothing if all is."""
         return not_covered(self.label)
 
+    @property
+    def warning(self) -> str:
+        """Said when this spend takes away what was promised; nothing otherwise."""
+        firsts = [first for first, _ in self.claim.uncovered.values()]
+        if not firsts or min(firsts) < self.number or self.repeated:
+            return ""
+        return (
+            f"from this spend on nothing is proven of what {self.cohort} loses in all:"
+            f" {self.uncovered}"
+        )
+
     def linked(self, previous: str) -> str:
         """The digest that follows the one before."""
         return digest_of(previous, (self.cohort, *self.row, *self.reports))

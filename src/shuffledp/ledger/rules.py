@@ -20,7 +20,13 @@ from shuffledp import checks
 from shuffledp.accounting.bounds import composition, filters
 from shuffledp.errors import BudgetExceededError, LedgerError, ParameterError
 from shuffledp.labels import Theorem
-from shuffledp.ledger.amounts import amount, decimal_above, decimal_below
+from shuffledp.ledger.amounts import (
+    amount,
+    decimal_above,
+    decimal_below,
+    in_words,
+    limit_in_words,
+)
 from shuffledp.ledger.divergences import best_order, divergence, largest_divergence
 from shuffledp.ledger.entries import Entry, Guarantee, Spendable, restored
 from shuffledp.ledger.losses import composed, pure
@@ -76,9 +82,23 @@ class Rule(ABC):
     def shown(self, lost: Amounts) -> str:
         """What is lost of what, rounded up, in words."""
         return ", ".join(
-            f"{name} {decimal_above(Fraction(lost[name]), digits=6):f} of {limit:f}"
+            f"{name} {in_words(lost[name])} of {limit_in_words(limit)}"
             for name, limit in self.limits.items()
         )
+
+    @property
+    def total(self) -> str:
+        """What may be lost, in words."""
+        return f"epsilon = {limit_in_words(self.epsilon)} at delta = {limit_in_words(self.delta)}"
+
+    def share(self, lost: Amounts) -> Fraction:
+        """How much of what may be lost is lost, by the amount of which least is left."""
+        limits = {name: Fraction(limit) for name, limit in self.limits.items() if limit}
+        return max((Fraction(lost[name]) / limits[name] for name in limits), default=Fraction(0))
+
+    def rounds_left(self, lost: Amounts) -> int | None:
+        """Of what was planned; None where nothing was."""
+        return None
 
     def settings(self) -> dict[str, Any]:
         """What the rule was given besides its total, JSON-ready."""
@@ -217,8 +237,11 @@ class Planned(Rule):
             f"{lost[name]} of {each.rounds:,} x {each.what}"
             for name, each in zip(self.limits, self.plan, strict=True)
         )
-        whole = decimal_above(Fraction(self.loses), digits=6)
-        return f"{places} (epsilon {whole:f} of {self.epsilon:f} for the whole plan)"
+        whole, most = in_words(self.loses), limit_in_words(self.epsilon)
+        return f"{places} (epsilon {whole} of {most} for the whole plan)"
+
+    def rounds_left(self, lost: Amounts) -> int:
+        return int(sum(limit - lost[name] for name, limit in self.limits.items()))
 
     def settings(self) -> dict[str, Any]:
         plan = [{"spent": each.description, "rounds": each.rounds} for each in self.plan]
@@ -334,8 +357,8 @@ def planned(*kinds: Spendable | tuple[Spendable, int | None]) -> RuleMaker:
         loses = composed(plan, delta)
         if loses > epsilon:
             raise BudgetExceededError(
-                f"The plan loses epsilon = {decimal_above(Fraction(loses), digits=6):f} at delta ="
-                f" {delta:f}; the cohort may lose {epsilon:f}. Nothing was recorded."
+                f"The plan loses epsilon = {in_words(loses)} at delta = {limit_in_words(delta)};"
+                f" the cohort may lose {limit_in_words(epsilon)}. Nothing was recorded."
             )
         return Planned(epsilon, delta, tuple(plan), loses)
 

@@ -193,10 +193,10 @@ class _Excess:
 
     def sums(
         self, theta: float, b: float, omega: Array, re: Array, im: Array
-    ) -> tuple[float, float]:
+    ) -> tuple[Array, Array]:
         above, kernel = self._transforms(theta, b, omega)
         phi = re + 1j * im
-        return float((phi * above).real.sum()), float((phi * kernel).real.sum())
+        return (phi * above).real.sum(axis=-1), (phi * kernel).real.sum(axis=-1)
 
     def size(self, theta: float, b: float, omega: Array) -> Array:
         above, kernel = self._transforms(theta, b, omega)

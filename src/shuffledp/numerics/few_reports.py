@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.frequencies import product
 from shuffledp.numerics.lognormal_mean import LognormalMean
 from shuffledp.numerics.normal import cdf
 from shuffledp.numerics.rounding import Array, roundings
@@ -79,7 +80,7 @@ def _price(k: int, h: float, strike: float, sign: float) -> tuple[float, float]:
     last = math.ceil(_REACH * root / step)
     y = step * np.arange(-last, last + 1.0)
     density = step / math.sqrt(2.0 * math.pi * h) * np.exp(-y * y / (2.0 * h))
-    deviations = turn @ _products([y] * (k - 1))
+    deviations = product(turn, _products([y] * (k - 1)))
     weight = np.prod(_products([density] * (k - 1)), axis=0)
     total, most = np.exp(deviations).sum(axis=0), np.abs(deviations).max(axis=0)
     value, rounding = _given(total, most, k, h, strike, sign)

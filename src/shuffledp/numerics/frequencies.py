@@ -131,8 +131,9 @@ class Payoff(Protocol):
 
     def sums(
         self, theta: float, b: float, omega: Array, re: Array, im: Array
-    ) -> tuple[float, float]:
-        """Sums over omega of the real parts of (re + i im) F^ and of (re + i im) (F^ - G^)."""
+    ) -> tuple[Array, Array]:
+        """Sums over omega (the last axis) of the real parts of (re + i im) F^ and of
+        (re + i im) (F^ - G^)."""
 
     def size(self, theta: float, b: float, omega: Array) -> Array:
         """The sum of both moduli, or more."""
@@ -255,36 +256,69 @@ def characteristic(
         xa, xb = np.multiply.outer(far, v), np.multiply.outer(v, near)
         a_re, a_im = -2.0 * np.sin(0.5 * xa) ** 2 * w, np.sin(xa) * w
         b_re, b_im = -2.0 * np.sin(0.5 * xb) ** 2, np.sin(xb)
-        re += a_re @ b_re - a_im @ b_im + a_re.sum(1)[:, None] + w @ b_re
-        im += a_re @ b_im + a_im @ b_re + a_im.sum(1)[:, None] + w @ b_im
+        re += product(a_re, b_re) - product(a_im, b_im) + a_re.sum(1)[:, None] + w @ b_re
+        im += product(a_re, b_im) + product(a_im, b_re) + a_im.sum(1)[:, None] + w @ b_im
     return re.ravel()[:count], im.ravel()[:count]
+
+
+def product(a: Array, b: Array) -> Array:
+    """a @ b for two matrices, a few rows at a time, in this thread.
+
+    A linear-algebra library spreads a large product over threads that wait for each other: beside
+    other work, or in several processes at once, that takes hundreds of times longer than it saves.
+    """
+    rows = max(_SMALL // max(b.size, 1), 1)
+    if len(a) <= rows:
+        return np.asarray(a @ b)
+    found = np.empty((len(a), b.shape[1]))
+    for i in range(0, len(a), rows):
+        np.matmul(a[i : i + rows], b, out=found[i : i + rows])
+    return found
 
 
 def frequency_sum(transform: Transform, payoff: Payoff, step: float, b: float) -> Enclosure:
     """Sums over all k of e^(-theta k P) E F(S + kP) above and of the same for G below,
     over M(theta)."""
+    (lower,), (upper,) = frequency_sums(transform, payoff, step, b, np.zeros(1))
+    return Enclosure(float(lower), float(upper))
+
+
+def frequency_sums(
+    transform: Transform, payoff: Payoff, step: float, b: float, shifts: Array
+) -> tuple[Array, Array]:
+    """The same for S - c over M(theta) e^(-theta c), for each c of ``shifts``: all from one
+    evaluation of the transform."""
     theta = transform.theta
     last = math.ceil(payoff.cut / (b * step))
     skip_from, skip_to = transform.negligible(step, last)
-    sums = np.zeros(4)
+    sums = np.zeros((4, shifts.size))
     for start, stop in ((1, skip_from), (max(skip_to + 1, skip_from), last + 1)):
         for block in range(start, stop, _BLOCK):
-            sums += _terms(transform, payoff, step, b, block, min(_BLOCK, stop - block))
-    smooth, kernel, absolute, error = sums.tolist()
+            count = min(_BLOCK, stop - block)
+            sums += _terms(transform, payoff, step, b, shifts, block, count)
+    smooth, kernel, absolute, error = sums
     centre, kernel_centre = payoff.centre(theta, b)
-    error += roundings(last + 100) * (absolute + float(payoff.size(theta, b, np.zeros(1))[0]))
+    error = error + roundings(last + 100) * (
+        absolute + float(payoff.size(theta, b, np.zeros(1))[0])
+    )
     error += payoff.beyond(b, last * step) / step
     if skip_from <= skip_to:
         error += math.exp(-_SKIP_LOG) * payoff.beyond(b, (skip_from - 1) * step) / step
     factor = math.exp((b * theta) ** 2 / 2) * step / (2 * math.pi)
-    return Enclosure(
+    return (
         factor * (centre - kernel_centre + 2 * (smooth - kernel - error)),
         factor * (centre + 2 * (smooth + error)),
     )
 
 
 def _terms(
-    transform: Transform, payoff: Payoff, step: float, b: float, start: int, count: int
+    transform: Transform,
+    payoff: Payoff,
+    step: float,
+    b: float,
+    shifts: Array,
+    start: int,
+    count: int,
 ) -> Array:
     """Sums over one block of frequencies: for F, for F - G, of moduli, of error bounds."""
     theta = transform.theta
@@ -292,12 +326,15 @@ def _terms(
     phi = transform.at(omega, step, start)
     gauss = np.exp(-0.5 * (b * omega) ** 2)
     modulus = np.exp(phi.log_modulus) * gauss
-    phase = phi.argument + b * b * theta * omega
+    phase = phi.argument + b * b * theta * omega - np.multiply.outer(shifts, omega)
     size = payoff.size(theta, b, omega)
     sums = payoff.sums(theta, b, omega, modulus * np.cos(phase), modulus * np.sin(phase))
     relative = roundings(64) * (1 + phi.size + b * b * (theta + omega) * omega)
-    error = all_orders(float((phi.bound * gauss + relative * modulus) @ size))
-    return np.array([*sums, modulus @ size, error])
+    weights = modulus * size
+    error = float((phi.bound * gauss + relative * modulus) @ size)
+    moved = roundings(64) * float(omega @ weights) * np.abs(shifts)
+    absolute = np.full(shifts.size, float(weights.sum()))
+    return np.stack([*sums, absolute, all_orders(error + moved)])
 
 
 def narrowed(

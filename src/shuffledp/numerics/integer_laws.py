@@ -176,6 +176,68 @@ def two_sided_geometric(ratio: float) -> IntegerLaw:
     )
 
 
+def truncated_laplace(centre: int, scale: float) -> IntegerLaw:
+    """Mass proportional to exp(-|k - centre| / scale) on 0, ..., 2 centre."""
+    ratio = math.exp(-1.0 / scale)
+    reach = min(centre, math.ceil(-math.log(_FLOOR) * scale) + 1)
+    if reach > _LONGEST:
+        raise RegimeError(f"a law on at most {_LONGEST:,} numbers", f"{reach:,}")
+
+    def inside(k: Array) -> Array:
+        away = k - centre
+        return np.where(away >= centre, 0.0, np.where(away >= 0.0, ratio, 1.0 / ratio))
+
+    return from_ratios(inside, centre, limit=up(ratio, roundings(8)), least=0)
+
+
+def polya(shape: float, ratio: float) -> IntegerLaw:
+    """The difference of two negative binomial numbers of that shape and ratio.
+
+    The ratios of its masses obey a continued fraction, whose errors shrink on the way to the middle
+    (docs/proofs/counters.md, section 5).
+    """
+    length = math.ceil((-math.log(_FLOOR) + 60.0 + 2.0 * shape) / -math.log(ratio)) + 64
+    if length > _LONGEST:
+        raise RegimeError(f"a law on at most {_LONGEST:,} numbers", f"more than {length:,}")
+    least, most = _polya_ratios(shape, ratio, length)
+    steps = roundings(2.0 * np.arange(length, dtype=np.float64) + 4.0)
+    low, high = (np.cumprod(np.append(1.0, each[:-1])) for each in (least, most))
+    low, high = down(low, all_orders(steps)), up(high, all_orders(steps))
+    kept = int(np.argmax(high < _FLOOR * high.max())) or length - 1
+    beyond = max(up(ratio, roundings(8)), float(most[kept]))
+    lost = up(2.0 * float(high[kept]), 1e-6) / (1.0 - beyond)
+    least_total = down(2.0 * math.fsum(low[1:kept]) + 1.0, roundings(8))
+    most_total = up(2.0 * math.fsum(high[1:kept]) + 1.0 + lost, roundings(8))
+    return IntegerLaw(
+        1 - kept,
+        down(np.concatenate([low[kept - 1 : 0 : -1], low[:kept]]) / most_total, roundings(8)),
+        up(np.concatenate([high[kept - 1 : 0 : -1], high[:kept]]) / least_total, roundings(8)),
+        lost / least_total,
+    )
+
+
+def _polya_ratios(shape: float, ratio: float, length: int) -> Ends:
+    """Ends of mass(k + 1) / mass(k) for k = 0, ..., length - 1."""
+    far = length + 64
+    q, square = ratio, up(1.0, roundings(4)) + ratio * ratio
+    square_low = down(1.0 + ratio * ratio, roundings(4))
+    ends = sorted((q, q * (far + shape) / (far + 1.0)))
+    low, high = down(ends[0], roundings(16)), up(ends[1], roundings(16))
+    lows, highs = np.empty(length), np.empty(length)
+    smaller, larger = 1.0 - roundings(16), 1.0 + roundings(16)
+    for k in range(far, 0, -1):  # from the ratio at k to that at k - 1
+        weight, top = q * (k + 1.0 - shape), q * (k - 1.0 + shape)
+        first, second = (low, high) if weight >= 0.0 else (high, low)
+        # differences: what cancels is a share of the first term
+        slack = roundings(16) * (square * k + abs(weight) * high)
+        low = smaller * top / (square * k - weight * first + slack)
+        rest = square_low * k - weight * second - slack
+        high = larger * top / rest if rest > 0.0 else math.inf
+        if k <= length:
+            lows[k - 1], highs[k - 1] = low, high
+    return lows, highs
+
+
 def discrete_gaussian(variance: float) -> IntegerLaw:
     """Mass proportional to exp(-k^2 / (2 variance))."""
     return from_ratios(lambda k: np.exp(-(k + 0.5) / variance), 0)

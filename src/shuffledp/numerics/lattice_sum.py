@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.numerics.frequencies import product
 from shuffledp.numerics.logs import log_above_zero
 from shuffledp.numerics.rounding import SUMS, Array, all_orders, down, roundings, up
 
@@ -147,8 +148,8 @@ def _log_characteristic(
     for first in range(0, rows.shape[0], step):
         chunk = np.ascontiguousarray(rows[first : first + step, 1:].T)
         weight = weights[first : first + step]
-        x, y = real @ chunk, imaginary @ chunk
-        off = size @ chunk  # at least |phi - 1|, and what its error is relative to
+        x, y = product(real, chunk), product(imaginary, chunk)
+        off = product(size, chunk)  # at least |phi - 1|, and what its error is relative to
         excess = 2.0 * x + x * x + y * y
         log_modulus = 0.5 * log_above_zero(excess)
         argument = np.arctan2(y, 1.0 + x)

@@ -46,6 +46,8 @@ _MAX_WORK = 600_000_000  # frequencies times atoms
 _BOX_DEPTHS = (70.0, 700.0)  # count ranges tried: outside, probability e^-depth is charged
 _NEGLIGIBLE = 1e-18  # share of the result: a deeper box would not change a digit
 _MARGIN = 1e-6  # granted to exponentials of rounded exponents (docs/proofs/engine.md, 4 and 5)
+_MANY, _ALIKE = 1000, 0.2  # values taken together, and how near they must be for a width of 1
+_SMALLEST = 1e-6  # in units of E|V|: smaller values count as that where a typical one is sought
 _FEW = 32  # sums of so few rarely blur: there a shallow box, often of rare values, is tried too
 _SHALLOW = 36.0
 _TABULATED = 1 << 14  # factorials kept
@@ -92,6 +94,41 @@ class Law:
         object.__setattr__(self, "weights", merged)
         error = max(error, all_orders(defect)) + _WEIGHT_ERROR + roundings(float(copies.max()) - 1)
         object.__setattr__(self, "weight_error", error)
+
+    def simpler(self, width: float, *, above: bool) -> Law:
+        """Neighbouring values together if there are many, as far as hardly shows at this width.
+
+        Each group at its mean is less in convex order, at its two ends with the mean kept more: the
+        mean positive part is at most (``above``: at least) that of this law.
+        """
+        v, w = self.values, self.weights
+        if v.size <= _MANY:
+            return self
+        size = np.abs(v)
+        mean = float(w @ size)  # the scale: typical, not made large by a few huge values
+        typical = np.clip(size, _SMALLEST * mean, mean) / mean
+        log_scale = math.log(mean) + float(w @ np.log(typical))
+        with np.errstate(divide="ignore"):
+            place = np.sign(v) * np.logaddexp(0.0, np.log(size) - log_scale)
+        place = np.floor(place / (_ALIKE * math.sqrt(width)))
+        starts = np.flatnonzero(np.append(True, np.diff(place) > 0.0))
+        ends = np.append(starts[1:], v.size) - 1
+        weight, low, high = np.add.reduceat(w, starts), v[starts], v[ends]
+        copies = float((ends - starts).max()) + 1.0
+        means = np.add.reduceat(w * v, starts) / weight
+        off = roundings(copies + 8.0) * np.add.reduceat(w * size, starts) / weight
+        off += 4.0 * self.weight_error * (high - low)
+        error = self.weight_error + roundings(copies)
+        if not above:
+            return Law(np.clip(means - off, low, high), weight, error)
+        gap = high - low
+        share = np.divide(means + off - low, gap, out=np.ones_like(gap), where=gap > 0.0)
+        share = np.clip(up(share, roundings(8)), 0.0, 1.0)
+        return Law(
+            np.concatenate([low, high]),
+            np.concatenate([weight * (1.0 - share), weight * share]),
+            error,
+        )
 
 
 def mean_positive_part(law: Law, n: int, *, width: float = 2e-3) -> Enclosure:
@@ -275,7 +312,7 @@ def _by_frequencies(sums: _Sums, width: float, known: float) -> Enclosure:
     limit = min(_MAX_FREQUENCIES, _MAX_WORK // sums.p.size)
     most = Enclosure(0.0, up(1 / (math.e * theta), roundings(4)))  # x+ <= e^(theta x) / (e theta)
     best = narrowed(
-        transform, _PLUS, sums.window, most, estimate, offset, width, limit, sums.mass_at_zero()
+        transform, PLUS, sums.window, most, estimate, offset, width, limit, sums.mass_at_zero()
     )
     slack = n * sums.log_m_error
     return Enclosure(
@@ -294,10 +331,10 @@ class _Plus:
 
     def sums(
         self, theta: float, b: float, omega: Array, re: Array, im: Array
-    ) -> tuple[float, float]:
+    ) -> tuple[Array, Array]:
         norm = theta * theta + omega * omega
         smooth = (re * (theta - omega) * (theta + omega) + im * (2 * theta * omega)) / norm**2
-        return float(smooth.sum()), b * b * float(re.sum())
+        return smooth.sum(axis=-1), b * b * re.sum(axis=-1)
 
     def size(self, theta: float, b: float, omega: Array) -> Array:
         return 1 / (theta * theta + omega * omega) + b * b
@@ -307,7 +344,7 @@ class _Plus:
         return min(steep, 1 / first + 1.26 * b)  # sqrt(pi / 2) < 1.26
 
 
-_PLUS = _Plus()
+PLUS = _Plus()
 
 
 class _Sums:

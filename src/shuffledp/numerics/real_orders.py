@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.frequencies import product
 from shuffledp.numerics.lognormal_mean import LognormalMean, log1p_exp
 from shuffledp.numerics.logs import log, log_factorials
 from shuffledp.numerics.power_series import by_squaring, log_product
@@ -207,7 +208,8 @@ def _signed(
     exponent = -np.multiply.outer(tau, np.expm1(v))
     factorial = np.exp(log_factorials(m))
     tilt = np.exp(exponent)
-    moments, sizes = tilt @ powers, tilt @ np.abs(powers)  # of (Y-1)^k e^(-tau(Y-1)) / n^k
+    # of (Y-1)^k e^(-tau(Y-1)) / n^k
+    moments, sizes = product(tilt, powers), product(tilt, np.abs(powers))
     moments[:, 1] = np.expm1(exponent) @ powers[:, 1]  # E (Y-1) = 0; all terms of one sign
     sizes[:, 1] = -moments[:, 1]
     moments, sizes = ratio.thin * moments / factorial, ratio.thin * sizes / factorial

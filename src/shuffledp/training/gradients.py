@@ -154,12 +154,13 @@ class _Outer:
         self.before, self.slope, self.bias = before.to(slope.dtype), slope, layer.bias is not None
 
     def power(self, order: int) -> Tensor:
-        inner = self.before.abs().pow(order).sum(dim=1) + float(self.bias)
-        return inner * self.slope.abs().pow(order).sum(dim=1)
+        inner: Tensor = torch.linalg.vector_norm(self.before, order, dim=1)
+        outer: Tensor = torch.linalg.vector_norm(self.slope, order, dim=1)
+        return (inner.pow(order) + float(self.bias)) * outer.pow(order)
 
     def weighted(self, factors: Tensor) -> list[Tensor]:
         slope = _scaled(self.slope, factors)
-        total = slope.T @ _scaled(self.before, (factors > 0.0).to(factors.dtype))
+        total = slope.T @ _finite(self.before, factors)
         return [total, slope.sum(dim=0)] if self.bias else [total]
 
 

@@ -9,11 +9,15 @@ from typing import Any
 from torch import nn
 
 from shuffledp.errors import ParameterError
+from shuffledp.training.adult import adult
 from shuffledp.training.check_in import CheckInTrainer
-from shuffledp.training.data import Dataset
-from shuffledp.training.models import convolutional, perceptron, small_convolutional
+from shuffledp.training.data import Dataset, mnist
+from shuffledp.training.models import convolutional, linear, perceptron, small_convolutional
 from shuffledp.training.shuffled_sgd import ShuffledSGD
 from shuffledp.training.trainer import Trainer
+
+DATA: dict[str, Callable[[], Dataset]] = {"mnist": mnist, "adult": adult}
+"""Data sets that are fetched by name."""
 
 
 @dataclass(frozen=True)
@@ -24,15 +28,21 @@ class Preset:
     title: str
     network: str
     options: dict[str, Any]
+    data: str = "mnist"
     samples: int | None = None
     components: int | None = None
+    orientations: int | None = None
+    """Of the wavelets, where pictures become fixed features."""
     every: int = 1
 
     def prepare(self, data: Dataset) -> Dataset:
-        """The first samples, as principal components where the paper has them."""
+        """The first samples, as fixed features, or as principal components where the paper has
+        them."""
         if self.samples is not None:
             test = min(len(data.test_inputs), self.samples)
             data = data.first(min(self.samples, len(data.train_inputs)), test)
+        if self.orientations is not None:
+            data = data.scattering(self.orientations)
         return data if self.components is None else data.principal_components(self.components)
 
     def trainer(self, data: Dataset, seed: int | None, **changes: Any) -> Trainer:
@@ -65,7 +75,12 @@ def _pictures(network: Callable[[int], nn.Module]) -> Callable[[Dataset], nn.Mod
     return build
 
 
+def _linear(data: Dataset) -> nn.Module:
+    return nn.Sequential(nn.Flatten(), linear(int(data.train_inputs[0].size), data.classes))
+
+
 NETWORKS: dict[str, Callable[[Dataset], nn.Module]] = {
+    "linear": _linear,
     **{f"perceptron-{size}": _hidden(size) for size in (8, 16, 24, 32, 48, 100)},
     "convolutional": _pictures(convolutional),
     "convolutional-small": _pictures(small_convolutional),
@@ -117,6 +132,51 @@ PRESETS: dict[str, Preset] = {
             "learning_rate": 4.0,
         },
         every=50,
+    ),
+    "scattering": Preset(
+        "check-in",
+        "60,000 clients, logistic regression on fixed features: 1,000 rounds (minutes)",
+        "linear",
+        {
+            "sigma": 1.75,
+            "rate": 1.0,
+            "rounds": 1000,
+            "clip": 0.3,
+            "learning_rate": 2.0,
+            "momentum": 0.9,
+        },
+        orientations=4,
+        every=100,
+    ),
+    "adult-sgd": Preset(
+        "shuffled-sgd",
+        "Adult: 32,561 people in 100 blocks, 20 epochs: seconds",
+        "perceptron-16",
+        {
+            "clip": 1.0,
+            "learning_rate": 1.0,
+            "epochs": 20,
+            "delta": 1e-5,
+            "blocks": 100,
+            "eps0": 2.0,
+            "unit": "sample",
+        },
+        data="adult",
+    ),
+    "adult-check-in": Preset(
+        "check-in",
+        "Adult: 32,561 clients, logistic regression, 1,000 rounds: seconds",
+        "linear",
+        {
+            "sigma": 2.5,
+            "rate": 1.0,
+            "rounds": 1000,
+            "clip": 1.0,
+            "learning_rate": 0.3,
+            "momentum": 0.9,
+        },
+        data="adult",
+        every=100,
     ),
     "small-check-in": Preset(
         "check-in",

@@ -272,6 +272,7 @@ def _save(trainer: Trainer, history: History, place: Path, done: int) -> None:
             "releases": done,
             "model": trainer.model.state_dict(),
             "randomness": trainer.randomness.state(),
+            "velocity": trainer.velocity,
             "rows": json.dumps([asdict(row) for row in history.rows]),
         },
         content,
@@ -298,6 +299,7 @@ def _restore(trainer: Trainer, history: History, path: Path) -> int:
         )
     trainer.model.load_state_dict(saved["model"])
     trainer.randomness.restore(saved["randomness"])
+    trainer.velocity = saved.get("velocity")
     history.rows.extend(rows)
     return done
 

@@ -26,6 +26,8 @@ class Trainer(ABC):
     account: Account
     releases: int
     """How many will be made."""
+    velocity: Tensor | None = None
+    """The last step, where the next one keeps a share of it."""
 
     def __init__(
         self,

@@ -18,11 +18,15 @@ from shuffledp import (
     DiscreteLaplace,
     KRRFamily,
     Laplace,
+    OneBitMean,
+    OneCoordinate,
     Personalized,
     RegimeError,
     Shuffled,
     Subsampled,
 )
+from shuffledp.accounting.bounds.swap import swap_curve
+from shuffledp.accounting.randomizers.staircases import staircases
 from tests.oracles.crowds import compositions, crowds, leaked, seen, seen_of_drawn
 
 TINY = 1.0 + 1e-9
@@ -80,6 +84,8 @@ def _bits(rng: np.random.Generator, most: int) -> Case:
         randomizer = Channel([[1.0 - p, p] for p in (low, inner, high)])
     claims = [_by_name(randomizer, n, "swap"), _best(randomizer, n)]
     claims.append(_by_name(LDP(max(randomizer.eps0, 1e-3)), n, "swap-ldp"))
+    if 0.1 < randomizer.eps0 < 3.0:
+        claims.append(_staircase(randomizer.eps0, n))
     rows = np.array([[1.0 - low, low], [1.0 - high, high]])
     return Case(
         (low, high, n),
@@ -88,6 +94,11 @@ def _bits(rng: np.random.Generator, most: int) -> Case:
         claims,
         lambda epsilon: compositions(low, high, n, epsilon, range(n)),
     )
+
+
+def _staircase(eps0: float, n: int) -> Callable[[float], float]:
+    """Also where it gains nothing."""
+    return lambda epsilon: swap_curve(staircases(eps0), (n,), eps0).delta(epsilon)
 
 
 def _among(rng, words, eps0, rows, others: int, claims, look, every: int = 1) -> Case:
@@ -109,6 +120,8 @@ def _channel(rng: np.random.Generator, most: int) -> Case:
     if not zeros:
         claims.append(_by_name(randomizer, n, "swap"))
         claims.append(_by_name(LDP(max(randomizer.eps0, 1e-3)), n, "swap-ldp"))
+        if 0.1 < randomizer.eps0 < 3.0:
+            claims.append(_staircase(randomizer.eps0, n))
     eps0 = min(randomizer.eps0, 3.0)
     return _among(rng, (rows, n), eps0, rows, n - 1, claims, lambda c: seen(rows, c))
 
@@ -157,6 +170,29 @@ def _numbers(rng: np.random.Generator, most: int) -> Case:
     claims = [_by_name(randomizer, n, "swap-laplace"), _best(randomizer, n)]
     words = (randomizer, cut, values, n)
     return _among(rng, words, eps0, rows, n - 1, claims, lambda c: seen(rows, c), every=4)
+
+
+def _parts(rng: np.random.Generator, most: int) -> Case:
+    """One of two coordinates: a bit of it, or Laplace noise seen through two cells."""
+    n = int(rng.integers(10, max(11, most // 2)))
+    eps0 = math.exp(rng.uniform(math.log(0.1), math.log(4.0)))
+    if rng.integers(2):
+        inner, low = OneBitMean(eps0=eps0), 1.0 / (1.0 + math.exp(eps0))
+        theorem, chances = "swap", {0.0: low, 1.0: 1.0 - low, 0.5: 0.5}
+    else:
+        eps0, n = min(eps0, 1.2), 100 + n
+        inner, theorem = Laplace(eps0=eps0), "swap-laplace"
+        cut = rng.uniform(0.1, 0.9)
+        chances = {x: 1.0 - float(_below(eps0 * (cut - x))) for x in (0.0, 1.0, rng.uniform())}
+    values = rng.choice(list(chances), (3, 2))
+    values[0], values[1, 0] = 0.0, 1.0  # the victim's may agree in the second
+    rows = np.array([[0.5 * p for x in v for p in (chances[x], 1.0 - chances[x])] for v in values])
+    if n > 100:  # four symbols of so many reports would not fit: two are not told apart
+        rows = np.column_stack([rows[:, :2], rows[:, 2:].sum(axis=1)])
+    randomizer = OneCoordinate(inner, 2)
+    claims = [_by_name(randomizer, n, theorem), _best(randomizer, n)]
+    words = (randomizer, values, n)
+    return _among(rng, words, eps0, rows, n - 1, claims, lambda c: seen(rows, c), every=3)
 
 
 def _drawn(rng: np.random.Generator, most: int) -> Case:
@@ -221,6 +257,7 @@ KINDS = {
     "channel": _channel,
     "thinned": _thinned,
     "numbers": _numbers,
+    "parts": _parts,
     "drawn": _drawn,
     "personal": _personal,
 }
@@ -252,7 +289,7 @@ def test_guarantees_hold_among_random_others(kind: str) -> None:
 @pytest.mark.parametrize("block", range(10))
 @pytest.mark.parametrize("kind", KINDS)
 def test_guarantees_hold_among_many_random_others(kind: str, block: int) -> None:
-    """Twelve thousand cases in all."""
+    """Fourteen thousand cases in all."""
     most = 200 if kind == "bits" else 40
     assert min(_ratios(kind, range(1000 + 200 * block, 1200 + 200 * block), most)) < 2.0
 

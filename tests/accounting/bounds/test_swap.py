@@ -359,7 +359,7 @@ def test_laplace_bounds_hold_for_every_triple(
     epsilon = Shuffled(CheckIn(Laplace(eps0=eps0), rate), n).bound("dataset", delta=1e-6).value
     e, lam, window = math.exp(epsilon), 1.02 / n, 0.9 * n
     step = 1.0 / levels if levels else 0.0
-    for near, far in ((0.96, 1.0), (0.6, 0.8)):
+    for near, far in ((0.96, 1.0), (0.6, 0.8), (0.0, 1.0)):
         cells = swap_laplace._triples(eps0, near, far)
         moved = swap_laplace._moved(cells, eps0, e, window, step)
         tilted = swap_laplace._Tilted(cells, moved, eps0, rate, e, lam, step)
@@ -541,3 +541,40 @@ def test_an_answer_is_never_worse_than_the_bounds_before(seed: int) -> None:
         for theorem in ("stronger-clones", "blanket"):
             with suppress(RegimeError):
                 assert found <= protocol.bound(theorem, delta=delta).value * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize(("rate", "n"), [(1.0, 150), (0.4, 300)])
+def test_laplace_windows_hold_as_often_as_they_say(rate: float, n: int) -> None:
+    """Others at the farthest place there is, and in the middle: T leaves the window by a swap at most."""
+    rng = np.random.default_rng(8)
+    eps0, chance, samples = 1.5, 0.02, 20_000
+    cells = swap_laplace._triples(eps0, 0.8, 1.0)
+    low, high, spread = swap_laplace._window(cells, eps0, rate, n, math.log(chance), 0.0)
+    for away in (0.0, 0.3, cells.limit):
+        noise = rng.laplace(scale=1.0 / eps0, size=(samples, n - 1))
+        g = np.exp(eps0 * (np.abs(noise) - np.abs(noise - away)))
+        g = np.where(rng.random(g.shape) < rate, g, 1.0)
+        assert g.max() - g.min() <= spread
+        total = 1.0 + g.sum(axis=1)
+        assert (total < low + spread).mean() <= 0.5 * chance + 0.003
+        assert (total > high - spread).mean() <= 0.5 * chance + 0.003
+        if away == cells.limit:  # and no wider than it must be
+            sd = total.std()
+            assert n - 4.0 * sd <= low + spread <= n - sd
+            assert n + sd <= high - spread <= n + 5.0 * sd
+
+
+@pytest.mark.parametrize("eps0", [0.4, 1.0, 3.0])
+def test_what_arrives_from_any_randomizer(eps0: float) -> None:
+    """rho / r where both of the victim's values make an outcome likely, neither, or one of them."""
+    big = math.exp(eps0)
+    (apart,), (both,), (neither,) = any_randomizer(eps0).arrivals
+    for kind, (a, b) in ((apart, (big, 1.0)), (both, (big, big)), (neither, (1.0, 1.0))):
+        possible = sorted(0.5 * (a + b) / r for r in (1.0, big))
+        for law in range(len(any_randomizer(eps0).laws)):
+            met = sorted(low for i, low, high in kind.partners if i == law and low == high)
+            assert met == pytest.approx(possible, rel=1e-13, abs=0.0)
+        assert kind.first[0] == pytest.approx(2.0 * a / (a + b), rel=1e-13, abs=0.0)
+        assert kind.second[0] == pytest.approx(2.0 * b / (a + b), rel=1e-13, abs=0.0)
+    assert apart.first.tolist() == apart.second[::-1].tolist()
+    assert apart.mass.tolist() == [0.5, 0.5]

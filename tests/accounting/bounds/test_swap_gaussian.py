@@ -11,7 +11,7 @@ import pytest
 from shuffledp.accounting.bounds import get_bound
 from shuffledp.accounting.bounds.blanket import dataset_curve
 from shuffledp.accounting.bounds.gaussian_triangle import triangle
-from shuffledp.accounting.bounds.swap_gaussian import GaussianSwap, _Crowd, _Window
+from shuffledp.accounting.bounds.swap_gaussian import GaussianSwap, _Crowd, _Moved, _Window
 from shuffledp.accounting.curves import NEVER
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.randomizers import (
@@ -274,3 +274,23 @@ def test_delta_does_not_rise_with_epsilon_and_never_vanishes() -> None:
     found = [swap.delta(share * swap.mu, 1e-2) for share in (0.0, 1.0, 3.0, 6.0, 12.0, 50.0, 200.0)]
     assert all(x >= 0.5 * y > 0.0 for x, y in itertools.pairwise(found))
     assert found[-1] == found[-2] < 0.1
+
+
+def test_values_cut_off_keep_their_weight(monkeypatch) -> None:
+    """What lies beyond the last place kept is put there, and what that takes away is charged."""
+    whole = _Moved._capped
+    seen = []
+
+    def watched(self, places, rows, excess):
+        kept = whole(self, places, rows, excess)
+        seen.append((self, places, rows, excess, kept))
+        return kept
+
+    monkeypatch.setattr(_Moved, "_capped", watched)
+    Shuffled(Gaussian(1.0, 1.0, ball=True), 20_000).bound("swap-gaussian", epsilon=0.03)
+    assert seen
+    for moved, places, rows, excess, (used, kept, charged) in seen:
+        assert kept.sum(axis=1) == pytest.approx(rows.sum(axis=1), rel=1e-12, abs=0.0)
+        lost = (np.maximum(places - used[-1], 0.0) * rows).sum(axis=1).max()
+        scale = moved.crowd.rate * moved.crowd.others / moved.unit
+        assert charged >= excess + lost * scale * (1.0 - 1e-12)

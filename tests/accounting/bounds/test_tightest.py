@@ -156,7 +156,7 @@ ASKED = {
     BinaryRR(eps0=1.0): (["blanket", "stronger-clones", "swap"], ["dataset", "dataset-mixed"]),
     Laplace(eps0=1.0): (["blanket", "stronger-clones", "swap-laplace"], ["dataset"]),
     OneCoordinate(OneBitMean(eps0=1.0), 3): (
-        ["blanket", "stronger-clones", "swap-ldp"],
+        ["blanket", "stronger-clones", "swap"],
         ["dataset"],
     ),
     LDP(1.0, 1e-9): (
@@ -166,7 +166,7 @@ ASKED = {
     KRR(4, eps0=1.0): (["blanket", "stronger-clones"], ["dataset"]),
     Gaussian(3.0): (
         ["blanket", "swap-gaussian", "gaussian-unshuffled", "gaussian-approximate"],
-        ["shuffle-gaussian-triangle", "shuffle-gaussian", "dataset"],
+        ["shuffle-gaussian", "dataset", "shuffle-gaussian-triangle"],
     ),
     Subsampled(KRR(4, eps0=1.0), 10): (["swap-drawn", "subsampled"], ["subsampled-dataset"]),
     LDP(1.0, sequential=True): (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp import LDP, Calibration, ParameterError, Shuffled, calibrate
+from shuffledp import LDP, Calibration, Laplace, ParameterError, Repeated, Shuffled, calibrate
 
 
 def _upper(eps0: float, n: int, epsilon: float) -> float:
@@ -123,3 +123,28 @@ def test_fewest_users_although_the_bound_rises_again(delta0: float) -> None:
     found = calibrate(LDP, eps0=2.0, epsilon=0.2, delta=1e-6, delta0=delta0)
     assert 3000 < found.value < 4000
     assert found.achieved.upper <= 1e-6
+
+
+def test_what_ended_the_search_is_said() -> None:
+    by_target = calibrate(Laplace, n=100_000, epsilon=0.1, delta=1e-6)
+    assert by_target.note == ""
+    by_theorem = calibrate(Laplace, n=100_000, epsilon=0.3, delta=1e-6)
+    assert by_theorem.achieved.upper < 0.9e-6
+    assert "swap-laplace ends here, not the target" in by_theorem.note
+    assert "blanket" in by_theorem.note
+    at_the_end = calibrate(LDP, n=100, epsilon=59.9, delta=0.5)
+    assert "no larger eps0 than 60" in at_the_end.note
+
+
+@pytest.mark.parametrize(("epsilon", "rounds"), [(0.1, 365), (2.0, 40)])
+def test_rounds_may_need_less_than_epsilon_each(epsilon: float, rounds: int) -> None:
+    """Few users, many rounds: the budget of one of them is below the target."""
+
+    def family(eps0: float) -> Repeated:
+        return Repeated(LDP(eps0), rounds)
+
+    found = calibrate(family, n=100, epsilon=epsilon, delta=1e-6)
+    assert epsilon / rounds < found.value < epsilon
+    assert found.achieved.upper <= 1e-6
+    more = Shuffled(family(found.value * (1.0 + 1e-6)), 100)
+    assert more.proven().delta(epsilon) > 1e-6

@@ -308,3 +308,18 @@ def test_the_proof_is_written(name: str) -> None:
     theorem = get_theorem(name)
     assert theorem.proof is not None
     assert f"`{name}`" in (DOCS / theorem.proof).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+def test_rounds_of_removed_values_count_both_directions(epsilon: float) -> None:
+    """Two Poisson counts moved up are told from unmoved ones less well than the other way round."""
+    rate, t = 2.0, math.exp(epsilon)
+    law = [math.exp(-rate) * rate**k / math.factorial(k) for k in range(60)]
+    moved = [0.0, *law[:-1]]
+    ways = [
+        math.fsum(max(a[i] * a[j] - t * b[i] * b[j], 0.0) for i in range(60) for j in range(60))
+        for a, b in ((moved, law), (law, moved))
+    ]
+    assert ways[1] > ways[0]
+    found = (WithDummies(PoissonNoise(rate), 100, "remove") ** 2).guaranteed(epsilon=epsilon)
+    assert max(ways) * (1.0 - 1e-9) <= found.value <= max(ways) * (1.0 + 1e-6)

@@ -43,10 +43,25 @@ def test_equal_budgets_are_the_uniform_answer(n: int, eps0: float) -> None:
 def test_equal_gaussian_budgets() -> None:
     sigma = math.sqrt(2 * math.log(1.25 / 1e-6)) / 2.0
     ours = Personalized(GaussianFamily(), {2.0: 1000}, deltas=1e-6, budgets_visible=False)
-    expected = Shuffled(Gaussian(sigma, 1.0, scalar=True), 1000).bound("blanket", delta=1e-5).value
-    assert ours.guarantees(delta=1e-5).classes[0].interval.upper == pytest.approx(
-        expected, rel=5e-3, abs=0.0
+    equals = Shuffled(Gaussian(sigma, 1.0, scalar=True), 1000)
+    expected = equals.guaranteed(delta=1e-5)
+    (found,) = ours.guarantees(delta=1e-5).classes
+    assert (expected.theorem, found.interval.upper_end.theorem) == (
+        "swap-gaussian",
+        "swap-personal",
     )
+    assert found.interval.upper == pytest.approx(expected.value, rel=5e-3, abs=0.0)
+    assert found.interval.lower <= equals.epsilon(1e-5).lower * 1.001
+    assert found.interval.upper < equals.bound("blanket", delta=1e-5).value
+
+
+def test_gaussian_equals_hide_each_other_whatever_noise_the_rest_has() -> None:
+    """A few noisier users give nothing away: at least as good as the equals by themselves."""
+    sigma = math.sqrt(2 * math.log(1.25 / 1e-6)) / 2.0
+    ours = Personalized(GaussianFamily(), {1.0: 3, 2.0: 1000}, deltas=1e-6, budgets_visible=False)
+    found = ours.guarantees_of_largest(delta=1e-5).interval
+    alone = Shuffled(Gaussian(sigma, 1.0, scalar=True), 1000).epsilon(1e-5)
+    assert alone.lower * 0.99 < found.upper <= alone.upper * 1.005
 
 
 def _random_case(rng: random.Random) -> tuple[int, list[Fraction], Fraction]:

@@ -29,6 +29,7 @@ from shuffledp import (
     optimised_unary,
 )
 from shuffledp.accounting.bounds import composition
+from shuffledp.accounting.curves import GDPCurve
 from shuffledp.labels import Direction
 from shuffledp.numerics.composed_losses import Losses
 from tests.oracles import rounds as oracle
@@ -229,8 +230,8 @@ def test_rounds_of_gaussian_reports_leak_more_than_one():
 
 
 def test_clear_refusals():
-    with pytest.raises(RegimeError, match="not Poisson samples"):
-        Rounds([CentralMinibatches(1.0, 100, 60_000)])
+    with pytest.raises(ParameterError, match="neighbours"):
+        Rounds([CentralMinibatches(1.0, 100, 60_000), GENERIC])
     with pytest.raises(ParameterError, match="at least one round"):
         Rounds([])
     with pytest.raises(ParameterError, match="rounds"):
@@ -283,3 +284,14 @@ def test_what_is_revealed_counts_times_the_masses_rounded_up() -> None:
     exact = (kept + revealing) ** rounds - kept**rounds
     profile = composition._profile([(Losses(np.zeros(1), np.array([kept]), revealing), rounds)])
     assert 1.0 - (1.0 - revealing) ** rounds < exact <= profile(1.0, 1e-4).upper
+
+
+def test_rounds_that_reveal_more_than_delta_are_answered_by_their_renyi_divergences() -> None:
+    """Five users, hardly any noise: no sum of losses reaches delta, an error once."""
+    telling = Rounds([(Shuffled(Gaussian(0.1, 2.0, ball=True), 5), 20)])
+    found = telling.guaranteed(delta=1e-5)
+    assert found.theorem == "composition-rdp"
+    assert found.status is Status.PROVEN
+    alone = GDPCurve(20.0 * math.sqrt(20.0)).epsilon(1e-5)
+    assert 0.9 * alone < found.value < 1.2 * alone
+    assert telling.epsilon(1e-5).lower < alone

@@ -101,7 +101,7 @@ def test_bad_budgets(build, eps0) -> None:
         (lambda: SubsetSelection(4, 0, eps0=1.0), "d"),
         (lambda: SubsetSelection(1, eps0=1.0), "k"),
         (lambda: DiscreteLaplace(0, eps0=1.0), "levels"),
-        (lambda: DiscreteLaplace(2.0, eps0=1.0), "levels"),
+        (lambda: DiscreteLaplace(2.5, eps0=1.0), "levels"),
         (lambda: UnaryEncoding(3, 0.2, 0.3), "flip"),
         (lambda: UnaryEncoding(3, 1.0, 0.3), "keep"),
         (lambda: UnaryEncoding(3, 0.5, 0.0), "flip"),

@@ -125,7 +125,8 @@ def test_nothing_is_called_proven_where_nothing_is(
     pictured: list[str] = []
 
     def dress(axes: Any, title: str) -> None:
-        pictured.extend([title, *axes.get_legend_handles_labels()[1]])
+        said = [title, *axes.get_legend_handles_labels()[1], *(t.get_text() for t in axes.texts)]
+        pictured.append(" ".join(" ".join(said).split()))
 
     for module in ("estimates", "personalized"):
         monkeypatch.setattr(f"shuffledp.display.{module}.dress", dress)

@@ -15,7 +15,16 @@ from shuffledp.collection.analysis import Frequencies
 from shuffledp.collection.analysis.means import decoder
 from shuffledp.collection.devices import Device, device, secure
 from shuffledp.collection.devices.vectors import CoordinateDevice, GaussianVectorDevice
-from shuffledp.collection.planning import Histogram, Mean, Plan, Target, Vector, plan
+from shuffledp.collection.planning import (
+    Histogram,
+    Mean,
+    Plan,
+    Quantiles,
+    Sometimes,
+    Target,
+    Vector,
+    plan,
+)
 from shuffledp.interfaces.cli import main
 
 STREAM = secure()
@@ -188,3 +197,95 @@ def test_gaussian_noise_is_planned_for_one_round_only() -> None:
     made = plan(Mean(), Target(1.0, 1e-4, 50, rounds=2))
     assert "gaussian" not in {choice.name for choice in made.choices}
     assert all(choice.achieved.value <= 1e-4 for choice in made.choices if choice.achieved)
+
+
+def test_a_largest_local_budget_is_kept_and_costs_accuracy(plans: dict[str, Plan]) -> None:
+    capped = plan(Histogram(K), Target(1.0, 1e-6, 3000, max_eps0=2.0))
+    for choice in capped.choices:
+        assert choice.eps0 is not None
+        assert 1.99 < choice.eps0 <= 2.0
+        assert choice.achieved is not None
+        assert choice.achieved.value <= 1e-6
+    assert capped.best.error > plans["histogram"].best.error
+    loose = plan(Histogram(K), Target(1.0, 1e-6, 3000, max_eps0=30.0))
+    assert loose.best.error == plans["histogram"].best.error
+    only_pure = plan(Mean(), Target(1.0, 1e-6, 300, max_eps0=2.0))
+    assert "gaussian" not in [choice.name for choice in only_pure.choices]
+
+
+def test_colluders_hide_nobody(plans: dict[str, Plan]) -> None:
+    found = plan(Histogram(K), Target(1.0, 1e-6, 6000, colluders=3000))
+    for choice in found.choices:
+        assert choice.device is not None
+        alone = Shuffled(choice.device.randomizer, 6000, 3000).delta(1.0).upper
+        assert alone <= 1e-6
+    assert found.best.eps0 == pytest.approx(plans["histogram"].best.eps0, rel=1e-2, abs=0.0)
+
+
+def test_users_who_report_sometimes() -> None:
+    """The error is that of a simulation, within five standard deviations of it."""
+    rate, n, repeats = 0.25, 4000, 300
+    made = plan(Sometimes(Histogram(4), rate), Target(1.0, 1e-6, n))
+    machine = made.best.device
+    assert machine is not None
+    assert Shuffled(machine.randomizer, n).delta(1.0).upper <= 1e-6
+    assert machine.reporting == rate
+    users = np.repeat(np.arange(4), n // 4)
+    errors = []
+    for _ in range(repeats):
+        tally = Frequencies(machine)
+        tally.add(machine.encode(users, STREAM))
+        errors.append(np.mean((tally.estimate().values - 0.25) ** 2))
+    spread = float(np.std(errors)) / math.sqrt(repeats)
+    assert abs(float(np.mean(errors)) - made.best.error**2) < 5.0 * spread + 0.02 * np.mean(errors)
+
+
+def test_quantiles_are_ranked_by_the_error_of_a_rank() -> None:
+    n, bins, repeats = 2000, 16, 300
+    made = plan(Quantiles(bins), Target(1.0, 1e-6, n))
+    assert "hadamard" not in [choice.name for choice in made.choices]
+    machine = made.best.device
+    assert machine is not None
+    users = np.arange(n) % bins
+    below = []
+    for _ in range(repeats):
+        tally = Frequencies(machine)
+        tally.add(machine.encode(users, STREAM))
+        below.append(float(tally.estimate().values[: bins // 2].sum()))
+    assert float(np.std(below)) == pytest.approx(made.best.error, rel=0.25, abs=0.0)
+    assert "in rank" in str(made)
+
+
+@pytest.mark.parametrize(
+    ("task", "rounds"),
+    [
+        ("--task heavy-hitters --letters 2", 2),
+        ("--task histogram --k 5", 1),
+        ("--task quantiles --bins 16 --max-eps0 3", 1),
+        *(
+            pytest.param(task, rounds, marks=pytest.mark.slow)
+            for task, rounds in (
+                ("--task histogram --k 5", 2),
+                ("--task quantiles --bins 16", 2),
+                ("--task mean", 2),
+                ("--task vector --dimensions 2", 2),
+            )
+        ),
+    ],
+)
+def test_what_plan_says_to_paste_runs(
+    task: str, rounds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, ["sample-data", "DATA.csv", "--rows", "3000"]).exit_code == 0
+    Path("VALUES.txt").write_text("car\nbus\ntrain\nbike\nwalk\n")
+    target = f"--n 3000 --epsilon 2 --delta 1e-6 --rounds {rounds}"
+    words = f"plan {task} {target} --save plan.json --json"
+    made = json.loads(CliRunner().invoke(main, words.split()).stdout)
+    column = {"histogram": "transport", "heavy-hitters": "app"}.get(made["task"], "minutes")
+    for step in made["next"]:
+        line = step.replace("COLUMN", column).replace("LEAST", "0").replace("MOST", "120")
+        line = line.replace("--column minutes --column minutes", "--column minutes --column eps")
+        done = CliRunner().invoke(main, line.split()[1:])
+        assert done.exit_code == 0, (line, done.output)
+    assert f"1 of {rounds} x 3,000 users" in done.stderr

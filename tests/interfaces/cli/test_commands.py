@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from shuffledp import KRR, LDP, Shuffled
 from shuffledp.accounting.randomizers.catalogue import OFFERED
-from shuffledp.display.plot import COLOURS
+from shuffledp.display.palette import COLOURS
 from shuffledp.interfaces.cli import main
 from shuffledp.labels import Status, outward
 
@@ -213,7 +213,7 @@ def test_theorems() -> None:
 
 
 def test_reproduce_list() -> None:
-    items = json.loads(good("reproduce", "--list", "--json").stdout)
+    items = json.loads(good("reproduce", "--list", "--json").stdout)["items"]
     assert items
     listed = good("reproduce", "--list").stdout
     assert all(name in listed for name in items)

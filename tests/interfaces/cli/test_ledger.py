@@ -47,9 +47,9 @@ def test_a_life_of_a_cohort(store: str, tmp_path: Path) -> None:
     )
     files = tmp_path / "all.json", tmp_path / "all.csv"
     done = _run(store, "export", "--json-file", str(files[0]), "--csv-file", str(files[1]))
-    assert "1 cohorts, 3 spends" in done.stdout
+    assert "1 cohort, 3 spends" in done.stdout
     data = json.loads(files[0].read_text())
-    assert data == _json(store, "export")
+    assert {"schema": "ledger export/1", **data} == _json(store, "export")
     rows = list(csv.DictReader(files[1].read_text().splitlines()))
     assert [row["number"] for row in rows] == ["1", "2", "3"]
     assert json.loads(rows[0]["spent"]) == data["cohorts"][0]["history"][0]["spent"]
@@ -57,11 +57,11 @@ def test_a_life_of_a_cohort(store: str, tmp_path: Path) -> None:
 
 def test_tables_for_people(store: str) -> None:
     said = _run(store, "init", "users", "--epsilon", "1", "--delta", "1e-6").stdout
-    assert "may lose epsilon = 1 at delta = 0.000001" in said
+    assert "may lose epsilon = 1 at delta = 1e-06" in said
     assert "rule: sum: the total holds however spends are chosen" in said
     said = _run(store, "spend", "users", "--epsilon", "0.3333333333").stdout
     assert "recorded: users #1" in said
-    assert "lost in all: epsilon 0.333334 of 1, delta 0 of 0.000001" in said  # rounded up
+    assert "lost in all: epsilon 0.333334 of 1, delta 0 of 1e-06" in said  # rounded up
     assert "rule: sum: the total holds however spends are chosen" in said
     shown = _run(store, "show", "users", "--epsilon", "0.1").stdout
     assert "0.333334 of 1" in " ".join(shown.split())
@@ -105,7 +105,7 @@ def test_rules_by_options(store: str, tmp_path: Path) -> None:
         made = _json(store, "init", name, *TOTAL, *options)
         assert limits in made["limits"]  # type: ignore[operator]
         (shown,) = _json(store, "show", name)["cohorts"]  # type: ignore[misc]
-        assert shown == made
+        assert {"schema": "ledger init/1", **shown} == made
         said = " ".join(_run(store, "show", name).stdout.split())
         assert str(made["promise"])[:30] in said
     assert made["limits"] == {"kind 1": "2", "kind 2": "4"}
@@ -190,3 +190,61 @@ def test_the_password_is_not_printed(postgres: Cluster) -> None:
     ]
     assert [result.exit_code for result in outputs] == [2, 0, 0, 3, 0, 0, 0, 2]
     assert all("s3cret" not in result.output for result in outputs)
+
+
+def good(*words: object) -> Result:
+    result = CliRunner().invoke(main, ["ledger", *map(str, words)])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+KRR16 = ("--mechanism", "krr", "--k", 16, "--eps0", 2, "--n", 100_000)
+
+
+def test_a_dry_run_says_what_a_spend_would_and_records_nothing(store: str) -> None:
+    good("init", "users", "--epsilon", "0.5", "--delta", "1e-6", "--store", store)
+    words = ("spend", "users", "--epsilon", "0.3", "--store", store)
+    tried = json.loads(good(*words, "--dry-run", "--json").stdout)
+    assert "nothing was recorded" in good(*words, "--dry-run").stdout
+    assert json.loads(good("history", "users", "--store", store, "--json").stdout)["history"] == []
+    done = json.loads(good(*words, "--json").stdout)
+    assert tried["lost"] == done["lost"]
+    refused = _run(store, "spend", "users", "--epsilon", "0.3", "--dry-run")
+    assert refused.exit_code == 3
+    assert "Nothing was recorded" in refused.stderr
+
+
+def test_rounds_left_of_what_was_planned_or_spent(store: str) -> None:
+    good("init", "a", "--epsilon", "1", "--delta", "0", "--store", store)
+    good("spend", "a", "--epsilon", "0.1", "--store", store)
+    plan = ("--rule", "planned", "--rounds", 5)
+    good("init", "b", "--epsilon", "1", "--delta", "1e-6", *plan, *KRR16, "--store", store)
+    good("spend", "b", *KRR16, "--rounds", 2, "--store", store)
+    good("init", "c", "--epsilon", "1", "--delta", "0", "--store", store)
+    found = json.loads(good("show", "--store", store, "--json").stdout)["cohorts"]
+    assert [each["rounds_left"] for each in found] == [9, 3, None]
+    shown = " ".join(good("show", "--store", store).stdout.split())
+    assert "a 1 0 10 % 9 1 PROVEN sum" in shown
+    assert "b 1 1e-06 40 % 3 1 PROVEN planned" in shown
+
+
+def test_history_lists_every_spend(store: str) -> None:
+    good("init", "users", "--epsilon", "1", "--delta", "0", "--store", store)
+    for week in (1, 2):
+        good("spend", "users", "--epsilon", "0.25", "--label", f"week {week}", "--store", store)
+    listed = json.loads(good("history", "users", "--store", store, "--json").stdout)["history"]
+    assert [each["label"] for each in listed] == ["week 1", "week 2"]
+    shown = good("history", "users", "--store", store).stdout
+    assert "25 %" in shown
+    assert "50 %" in shown
+    assert "week 2" in shown
+
+
+def test_a_spend_that_takes_the_promise_away_says_so_once(store: str) -> None:
+    good("init", "users", "--epsilon", "1", "--delta", "0", "--store", store)
+    words = ("spend", "users", "--epsilon", "0.1", "--store", store, "--label")
+    assert "warning" not in good(*words, "fine").stderr
+    first = good(*words, "NOT COVERED: the list of values").stderr
+    assert "from this spend on nothing is proven" in first
+    assert "the list of values" in first
+    assert "warning" not in good(*words, "NOT COVERED: the list of values").stderr

@@ -135,6 +135,8 @@ def test_resumes_and_stops(own: Path) -> None:
         ("shuffled-sgd --components 4 --blocks 1e9", "--blocks must be"),
         ("check-in --preset liew-2023", "1x28x28"),
         ("check-in --components 5", "--components must be"),
+        ("check-in --orientations 4", "of pictures 1 x height x width"),
+        ("check-in --momentum 1", "--momentum must be a number in [0, 1)"),
     ],
 )
 def test_errors(own: Path, command: str, words: str) -> None:
@@ -144,9 +146,17 @@ def test_errors(own: Path, command: str, words: str) -> None:
     assert not result.stdout
 
 
+def test_a_preset_for_pictures_takes_own_data_with_its_own_settings(own: Path) -> None:
+    """Features and components are those of the preset's data; steps are the preset's."""
+    found = _json("check-in --preset scattering --rounds 2 --sigma 5 --simulation")
+    assert found["settings"]["momentum"] == 0.9
+    assert found["settings"]["parameters"] == 3 * (4 + 1), "as it came"
+    assert found["notes"] == []
+
+
 def test_presets() -> None:
     result = CliRunner().invoke(main, ["train", "presets", "--json"])
-    assert {"chen-2024-m100", "liew-2023", "small-sgd"} <= set(json.loads(result.stdout))
+    assert {"chen-2024-m100", "liew-2023", "small-sgd"} <= set(json.loads(result.stdout)["presets"])
     assert "liew-2023" in CliRunner().invoke(main, ["train", "presets"]).stdout
 
 

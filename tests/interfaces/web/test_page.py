@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from shuffledp.display.palette import COLOURS, DARK_COLOURS
 from shuffledp.interfaces.cli import main
 from shuffledp.interfaces.web.api import STATIC
 from tests.interfaces.web import chromium
@@ -134,7 +135,7 @@ def test_every_mechanism_asks_for_what_it_needs(page: Page) -> None:
     choose(page, "question", "epsilon")  # one delta is quicker than the search for an epsilon
     options = page.locator("#mechanism option")
     names = [options.nth(i).get_attribute("value") or "" for i in range(options.count())]
-    assert len(names) == 14
+    assert len(names) == 18
     for name in names:
         choose(page, "mechanism", name)
         expect(page.locator("#error")).to_be_hidden()
@@ -231,14 +232,14 @@ def test_plots_and_files(page: Page, tmp_path: Path) -> None:
 
 def test_every_status_in_the_picture_is_in_its_legend(page: Page) -> None:
     page.wait_for_selector("body[data-ready=all]")
-    bars = page.locator("[data-plot=bounds] svg")
-    rows = [title.text_content() or "" for title in bars.locator("title").all()]
+    dots = page.locator("[data-plot=bounds] svg")
+    rows = [title.text_content() or "" for title in dots.locator("title").all()]
     statuses = [row.split(", ")[1] for row in rows]
-    legend = [words.text_content() for words in bars.locator(".legend").all()]
+    legend = [words.text_content() for words in dots.locator(".legend").all()]
     assert "ASYMPTOTIC" in legend
     assert set(legend) == set(statuses)
     places = {
-        status: bars.locator("rect").nth(1 + statuses.index(status)).get_attribute("fill")
+        status: dots.locator("circle").nth(statuses.index(status)).get_attribute("stroke")
         for status in set(statuses)
     }
     assert len(set(places.values())) == len(places), "a colour each"
@@ -287,9 +288,96 @@ def test_accessible(browser: Browser, server: str, size: tuple[int, int], scheme
 
 
 def test_dark_and_light_by_hand(page: Page) -> None:
+    expect(page.locator("#theme")).to_have_text("Use dark colours")
     page.locator("#theme").click()
-    assert page.locator("#theme").get_attribute("aria-pressed") == "true"
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    expect(page.locator("#theme")).to_have_text("Use light colours")
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ("?mechanism=nosuch&eps0=2&n=100&delta=1e-6", "mechanism 'nosuch', which is not one of"),
+        ("?mechanism=toString&delta=1e-6", "mechanism 'toString', which is not one of"),
+        ("?mechanism=laplace&eps0=2&k=7&n=100&delta=1e-6", "'k', which laplace does not take"),
+        ("?epz0=2&n=100&delta=1e-6", "'epz0', which ldp does not take"),
+        ("?eps0=2&n=100&delta=1e-6&epsilon=1", "2 questions at once"),
+    ],
+)
+def test_a_wrong_link_is_not_answered_with_another_number(
+    page: Page, server: str, link: str, said: str
+) -> None:
+    page.goto(server + "/" + link)
+    expect(page.get_by_role("alert")).to_contain_text(said)
+    expect(page.locator("#result")).to_be_hidden()
+    expect(page.get_by_role("button", name="Copy command")).to_be_disabled()
+    fill(page, "n", "1000")  # a question of one's own is answered again
+    expect(page.get_by_role("alert")).to_be_hidden()
+    assert shown(page) > 0.0
+
+
+def test_nothing_old_can_be_saved_while_the_new_is_computed(page: Page) -> None:
+    page.wait_for_selector("body[data-ready=all]")
+    page.evaluate("() => { window.fetch = () => new Promise(() => {}); }")
+    page.locator("#eps0").fill("3")
+    for button in ("Copy command", "Copy Python", "Copy link", "Save JSON", "Save users as CSV"):
+        expect(page.get_by_role("button", name=button)).to_be_disabled()
+    assert page.locator(".canvas[data-stale]").count() == 4
+    overlay = "getComputedStyle(document.querySelector('.canvas'), '::after').content"
+    assert "computing" in page.evaluate(overlay)
+    page.reload()
+    page.wait_for_selector("body[data-ready=all]")
+    assert page.locator(".canvas[data-stale]").count() == 0
+    expect(page.get_by_role("button", name="Save users as CSV")).to_be_enabled()
+
+
+def test_values_under_the_hand(page: Page) -> None:
+    page.wait_for_selector("body[data-ready=all]")
+    for name in ("users", "delta", "tradeoff"):
+        plot = page.locator(f"[data-plot={name}] svg")
+        plot.hover()
+        expect(plot.locator(".hover")).to_contain_text("guaranteed")
+        words = " ".join(plot.locator(".hover text").all_text_contents()).split()
+        assert float(words[words.index("leaked") + 1]) <= float(
+            words[words.index("guaranteed") + 1]
+        )
+        page.locator("h1").hover()
+        expect(plot.locator(".hover")).to_have_count(0)
+
+
+def test_the_gain_of_an_attack_is_seen(page: Page) -> None:
+    """As the distance from the diagonal: it fills the picture, whatever its size."""
+    page.wait_for_selector("body[data-ready=all]")
+    line = page.locator("[data-plot=tradeoff] polyline").first.get_attribute("points") or ""
+    heights = [float(point.split(",")[1]) for point in line.split()]
+    assert max(heights) - min(heights) > 150.0
+
+
+@pytest.mark.parametrize("mechanism", ["ldp", "gaussian", "krr"])
+def test_the_fields_fit_beside_the_answer(browser: Browser, server: str, mechanism: str) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(WAIT)
+    budget = "sigma=2" if mechanism == "gaussian" else "eps0=2"
+    k = "&k=4" if mechanism == "krr" else ""
+    page.goto(f"{server}/?mechanism={mechanism}&{budget}{k}&n=1000&delta=1e-6")
+    answered(page)
+    bottom = "document.querySelector('#form fieldset:last-of-type').getBoundingClientRect().bottom"
+    assert page.evaluate(bottom) <= 900.0
+    page.close()
+
+
+def test_on_a_phone_the_answer_stays_beside_the_fields_only(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.set_default_timeout(WAIT)
+    page.goto(server)
+    page.wait_for_selector("body[data-ready=all]")
+    box = "document.querySelector('{}').getBoundingClientRect()"
+    page.evaluate("document.querySelector('#question').scrollIntoView({block: 'center'})")
+    assert page.evaluate(box.format("#answer") + ".top") == 0.0
+    page.evaluate("document.querySelector('[data-plot=delta]').scrollIntoView({block: 'start'})")
+    bottom = page.evaluate(box.format("#answer") + ".bottom")
+    assert bottom <= page.evaluate(box.format("[data-plot=users]") + ".top")
+    page.close()
 
 
 def test_the_keyboard_reaches_everything(page: Page) -> None:
@@ -302,6 +390,14 @@ def test_the_keyboard_reaches_everything(page: Page) -> None:
         page.keyboard.press("Tab")
     wanted = {"mechanism", "eps0", "eps0-slider", "n", "check_in", "colluders", "question", "delta"}
     assert wanted | {"theme", "find", "save-json", "Find it", "PNG", "CSV"} <= reached
+
+
+def test_labels_have_the_colours_of_the_pictures() -> None:
+    light, dark = (STATIC / "page.css").read_text().split(":root[data-theme")
+    names = dict(zip(COLOURS, ("proven", "fixed", "limit", "doubt", "refuted"), strict=True))
+    for text, colours in ((light, COLOURS), (dark, DARK_COLOURS)):
+        for status, name in names.items():
+            assert f"--{name}: {colours[status]};" in text
 
 
 def test_the_page_is_light() -> None:

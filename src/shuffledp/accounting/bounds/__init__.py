@@ -1,6 +1,7 @@
 """Theorems: one family per file, each registered with its labels and its curve."""
 
 from shuffledp.accounting.bounds import (
+    allocation,
     approximate,
     blanket,
     clones,
@@ -12,6 +13,8 @@ from shuffledp.accounting.bounds import (
     gaussian_rounds,
     gaussian_triangle,
     liew2023,
+    literature,
+    minibatches,
     mixed_crowds,
     mixtures,
     personalized,
@@ -36,6 +39,7 @@ __all__ = [
     "Theorem",
     "all_bounds",
     "all_theorems",
+    "allocation",
     "approximate",
     "blanket",
     "bound",
@@ -50,6 +54,8 @@ __all__ = [
     "get_bound",
     "get_theorem",
     "liew2023",
+    "literature",
+    "minibatches",
     "mixed_crowds",
     "mixtures",
     "personalized",

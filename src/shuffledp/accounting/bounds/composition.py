@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import compress
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -118,18 +119,21 @@ class _Composed(ProfileCurve):
 
 
 def composed_upper(rounds: Sequence[AnyRound]) -> ProfileCurve:
-    """Upper bounds for all rounds together."""
-    losses = [(_upper_losses(_single_round(r)), r.count) for r in rounds]
+    """Upper bounds for all rounds together, in both directions."""
+    pairs = [_upper_losses(_single_round(r)) for r in rounds]
+    forward = [(pair[0], r.count) for pair, r in zip(pairs, rounds, strict=True)]
+    reverse = [(pair[1], r.count) for pair, r in zip(pairs, rounds, strict=True)]
     end = PureEnd(pure_budget(rounds))
     return _Composed(
-        _profile(losses),
+        _profile(forward),
         end=end,
-        guess=_guess(losses),
+        reverse=None if _symmetric(rounds) else _profile(reverse),
+        guess=_guess(forward),
         exact_renyi=lambda order: _added(
             (r.count, _renyi(_single_round(r), order)) for r in rounds
         ),
         converted=composed_renyi(rounds) if end.reached else None,
-        limit=SearchLimit(max(200.0, 1.01 * _largest(losses))),
+        limit=SearchLimit(max(200.0, 1.01 * max(_largest(forward), _largest(reverse)))),
     )
 
 
@@ -151,6 +155,7 @@ def composed_lower(rounds: Sequence[AnyRound]) -> ProfileCurve:
         reverse=_profile(reverse, upper=False),
         guess=_guess(forward),
         exact_renyi=renyi,
+        limit=SearchLimit(max(200.0, _largest(forward), _largest(reverse))),
     )
 
 
@@ -174,7 +179,7 @@ def _quick_renyi(r: AnyRound, order: float) -> float:
     """Of the losses above a pure round; a conversion asks for hundreds of orders."""
     if isinstance(r, StatedRound) or (math.isinf(r.pure) and isinstance(r, Round)):
         return _renyi(r, order)
-    return renyi_above(_upper_losses(r), order, r.pure)
+    return max(renyi_above(losses, order, r.pure) for losses in _upper_losses(r))
 
 
 class StrongComposition(Curve):
@@ -212,6 +217,16 @@ def composed_gdp(rounds: Sequence[AnyRound]) -> GDPCurve:
             raise RegimeError("shuffled rounds only", str(r))
         total += r.count * chen_gdp.curve(r.randomizer, r.n).mu ** 2
     return GDPCurve(math.sqrt(total))
+
+
+def _symmetric(rounds: Sequence[AnyRound]) -> bool:
+    """Whether both directions are the same: for each number moved up one like it moves down."""
+    moved: dict[Counter, int] = {}
+    for r in rounds:
+        if isinstance(r, CountedRound):
+            change = -r.count if r.counter.falls else r.count
+            moved[r.counter.rising] = moved.get(r.counter.rising, 0) + change
+    return not any(moved.values())
 
 
 def _single_round(r: AnyRound) -> AnyRound:
@@ -288,7 +303,8 @@ def _guess(losses: list[tuple[Losses, int]]) -> Guess:
 def _stated(r: Round | CountedRound, delta: float) -> StatedRound:
     if isinstance(r, CountedRound):
         raise ConversionError("Counters compose by their losses, not by one (epsilon, delta).")
-    return StatedRound(_guaranteed(r.randomizer, r.n).epsilon(delta), delta, r.count)
+    *_, found = _guaranteed(r.randomizer, r.n).better("epsilon", delta, skim=True)
+    return StatedRound(found.value, delta, r.count)
 
 
 @lru_cache(maxsize=256)
@@ -318,10 +334,10 @@ def _upper_deltas(curve: Curve, epsilons: list[float]) -> Array:
 
 
 @lru_cache(maxsize=256)
-def _upper_losses(r: AnyRound) -> Losses:
-    """The worst pair's losses, both directions at once."""
+def _upper_losses(r: AnyRound) -> tuple[Losses, Losses]:
+    """The worst pair's losses in both directions; one for both where values are replaced."""
     if isinstance(r, StatedRound):
-        return stated_losses(r.epsilon, r.delta)
+        return (stated_losses(r.epsilon, r.delta),) * 2
     if isinstance(r, CountedRound):
         return r.counter.guaranteed_losses()
     proven = _guaranteed(r.randomizer, r.n)
@@ -337,13 +353,15 @@ def _upper_losses(r: AnyRound) -> Losses:
         return ends, ends
 
     pure = PureEnd(r.randomizer.pure)
-    return Samples.take(profiles, pure, _DEEPEST if pure.reached else _REVEALING).above()
+    return (Samples.take(profiles, pure, _DEEPEST if pure.reached else _REVEALING).above(),) * 2
 
 
 @lru_cache(maxsize=256)
 def _witnesses(r: Round) -> list[ProfileCurve]:
     leaked = list(worth_asking(r.randomizer, leaking=True))
-    found = Tightest.about(leaked[:1] if is_gaussian(r.randomizer) else leaked, r.randomizer, r.n)
+    if is_gaussian(r.randomizer):
+        leaked = [min(leaked, key=attrgetter("turn"))]
+    found = Tightest.about(leaked, r.randomizer, r.n)
     return [pair for pairs in found.answers(lambda _, curve: curve.pairs()) for pair in pairs]
 
 

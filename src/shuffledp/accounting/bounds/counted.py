@@ -12,7 +12,7 @@ from shuffledp.accounting.bounds.composition import CountedRound, composed_lower
 from shuffledp.accounting.bounds.counters import Counter
 from shuffledp.accounting.bounds.scopes import known_law
 from shuffledp.accounting.bounds.theorem import Bound
-from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
+from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd, SearchLimit
 from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.labels import Direction, Status, Theorem, register
 from shuffledp.numerics.enclosure import Enclosure
@@ -47,6 +47,19 @@ LEAKED = register(
     )
 )
 
+SPLIT_GUARANTEED = register(
+    Theorem(
+        id="split-and-mix",
+        citation="after Balle, Bell, Gascón, Nissim 2020; our own bound for every data set",
+        statement="shuffled shares are within sqrt(E[q^(C-1)] - 1) / 2 of shares that tell their"
+        " noisy sum only; C counts the components of a random graph",
+        validity="sums modulo q of numbers with integer noise, each split into at least 3 shares",
+        status=Status.PROVEN,
+        direction=Direction.UPPER,
+        proof="proofs/split.md",
+    )
+)
+
 
 def _one(counter: Counter, direction: Direction) -> ProfileCurve:
     """A single counter, both directions."""
@@ -64,6 +77,7 @@ def _one(counter: Counter, direction: Direction) -> ProfileCurve:
         direction=direction,
         reverse=lambda epsilon, _width: ends(epsilon)[1],
         guess=partial(gaussian_start, deviation),
+        limit=SearchLimit(counter.farthest),
     )
 
 
@@ -86,3 +100,4 @@ def leaked_curve(scenes: Scenes, _n: int) -> Curve:
 
 COUNTERS = Bound(GUARANTEED, guaranteed_curve, known_law, None)
 COUNTERS_DATASET = Bound(LEAKED, leaked_curve, known_law, None)
+SPLIT = Bound(SPLIT_GUARANTEED, guaranteed_curve, known_law, None)

@@ -24,11 +24,11 @@ from shuffledp.accounting.bounds.tightest import Tightest
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.curves.ends import Ends, PureEnd
 from shuffledp.accounting.curves.losses import Samples
-from shuffledp.accounting.randomizers import Channel
+from shuffledp.accounting.randomizers import Channel, Randomizer
 from shuffledp.accounting.randomizers.noise import Noise
 from shuffledp.numerics.composed_losses import Losses
 from shuffledp.numerics.integer_laws import IntegerPair, binomial
-from shuffledp.numerics.rounding import Array, roundings, up
+from shuffledp.numerics.rounding import SUMS, Array, roundings, up
 from shuffledp.numerics.search import bisect_whole
 from shuffledp.numerics.window import chernoff
 
@@ -48,6 +48,8 @@ more."""
 _NEVER, _TYPICAL = 1e-40, 1e-8
 _OUTCOMES = 3000
 """A pair of laws on more numbers is joined from a grid of its profile."""
+_EARLIER, _LARGEST = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0), 700.0
+"""Where a guarantee that need not fall is looked at, too; exponents beyond are no larger."""
 _WINDOW = 12_000.0
 """Deviation up to which the law of a binomial count is listed."""
 
@@ -61,6 +63,11 @@ class Counter(ABC):
     @abstractmethod
     def pure(self) -> float:
         """The epsilon from which delta is 0, infinite if none is known."""
+
+    @property
+    def farthest(self) -> float:
+        """Where a search for an epsilon stops if delta never vanishes."""
+        return 200.0
 
     @abstractmethod
     def worst(self, epsilons: Array) -> tuple[Ends, Ends]:
@@ -77,10 +84,10 @@ class Counter(ABC):
     def rising(self) -> Counter:
         """The same counter, moved up, whatever data set leaks: what its guarantee depends on."""
 
-    def guaranteed_losses(self) -> Losses:
-        """Losses above every data set's."""
-        samples = _guaranteed(self.rising)
-        return (samples.swapped() if self.falls else samples).above()
+    def guaranteed_losses(self) -> tuple[Losses, Losses]:
+        """Losses above every data set's, before the change against after, and conversely."""
+        losses = _guaranteed(self.rising)
+        return losses[::-1] if self.falls else losses
 
     def leaked_losses(self) -> tuple[Losses, Losses]:
         """Losses below the data set's, before the change against after, and conversely."""
@@ -95,14 +102,15 @@ class Counter(ABC):
 
 
 @lru_cache(maxsize=64)
-def _guaranteed(counter: Counter) -> Samples:
+def _guaranteed(counter: Counter) -> tuple[Losses, Losses]:
     end = PureEnd(counter.pure)
-    return Samples.take(
+    samples = Samples.take(
         lambda epsilons: counter.worst(np.array(epsilons)),
         end,
         _DEEPEST if end.reached else _REVEALING,
         between=_BETWEEN,
     )
+    return samples.above(), samples.swapped().above()
 
 
 def _largest(found: list[tuple[Ends, Ends]]) -> tuple[Ends, Ends]:
@@ -125,27 +133,26 @@ class NoisyCounter(Counter):
     def pure(self) -> float:
         return self.noise.pure(self.most)
 
-    def _pairs(self) -> list[IntegerPair]:
-        return _shift_pairs(self.noise, self.most)
+    @property
+    def _pair(self) -> IntegerPair:
+        return _shift_pair(self.noise, self.most)
 
     def worst(self, epsilons: Array) -> tuple[Ends, Ends]:
-        return _largest([pair.deltas(epsilons) for pair in self._pairs()])
+        return self.one(epsilons)
 
     def one(self, epsilons: Array) -> tuple[Ends, Ends]:
-        return self._pairs()[-1].deltas(epsilons)
+        return self._pair.deltas(epsilons)
 
-    def guaranteed_losses(self) -> Losses:
+    def guaranteed_losses(self) -> tuple[Losses, Losses]:
         """Of the pair itself, if it is one of few outcomes."""
-        pairs = self._pairs()
-        if len(pairs) > 1 or pairs[0].size > _OUTCOMES:
+        if self._pair.size > _OUTCOMES:
             return super().guaranteed_losses()
-        return pairs[0].losses(self.falls)[1]
+        return self._pair.losses(self.falls)[1], self._pair.losses(not self.falls)[1]
 
     def leaked_losses(self) -> tuple[Losses, Losses]:
-        pair = self._pairs()[-1]
-        if pair.size > _OUTCOMES:
+        if self._pair.size > _OUTCOMES:
             return super().leaked_losses()
-        return pair.losses(self.falls)[0], pair.losses(not self.falls)[0]
+        return self._pair.losses(self.falls)[0], self._pair.losses(not self.falls)[0]
 
     @property
     def rising(self) -> NoisyCounter:
@@ -153,12 +160,76 @@ class NoisyCounter(Counter):
 
 
 @lru_cache(maxsize=64)
-def _shift_pairs(noise: Noise, most: int) -> list[IntegerPair]:
-    """The largest move is the worst where the law is log-concave; elsewhere all are tried."""
+def _shift_pair(noise: Noise, most: int) -> IntegerPair:
+    """The largest move is the worst (docs/proofs/counters.md, section 4)."""
     law = noise.law()
-    peaked = getattr(noise, "shape", 1.0) < 1.0
-    moves = range(1, most + 1) if peaked else (most,)
-    return [IntegerPair.of(law.shifted(move), law) for move in moves]
+    return IntegerPair.of(law.shifted(most), law)
+
+
+@dataclass(frozen=True)
+class SplitCounter(Counter):
+    """A noisy sum modulo ``modulus`` of which shuffled shares tell little more: they are within
+    ``distance`` of shares that depend on the sum only (docs/proofs/split.md)."""
+
+    noise: Noise
+    most: int
+    distance: float
+    modulus: int
+    falls: bool = False
+
+    @property
+    def pure(self) -> float:
+        return math.inf if self.distance > 0.0 else self._sum.pure
+
+    @property
+    def _sum(self) -> NoisyCounter:
+        return NoisyCounter(self.noise, self.most)
+
+    def one(self, epsilons: Array) -> tuple[Ends, Ends]:
+        return self.worst(epsilons)
+
+    def worst(self, epsilons: Array) -> tuple[Ends, Ends]:
+        # delta falls: what holds at a smaller epsilon, where shares count for less, holds
+        earlier = self._earlier
+        asked = np.concatenate([epsilons, earlier])
+        t = np.exp(np.minimum(asked, _LARGEST))
+        wraps = _wraps(self.noise, self.most, self.modulus)
+        found = []
+        for low, high in self._sum.worst(asked):
+            high = np.minimum(up(high + (1.0 + t) * self.distance, roundings(8)), 1.0)
+            known = np.where(earlier <= epsilons[:, None], high[epsilons.size :], 1.0)
+            low = np.maximum(low - up((1.0 + t) * wraps, roundings(8)), 0.0)[: epsilons.size]
+            found.append((low, np.minimum(high[: epsilons.size], known.min(axis=1))))
+        return found[0], found[1]
+
+    @property
+    def _earlier(self) -> Array:
+        pure = self._sum.pure
+        return np.array([0.0, *_EARLIER, *([pure] if pure < _LARGEST else [])])
+
+    def guaranteed_losses(self) -> tuple[Losses, Losses]:
+        """Those of the sum; what shares tell besides counts as revealing."""
+        ends = self.worst(self._earlier)
+        more = min(float(np.max([high for _, high in ends], axis=0).min()), 1.0)
+        ahead, back = (
+            replace(losses, revealing=min(up(losses.revealing + more, SUMS), 1.0))
+            for losses in replace(self._sum, falls=self.falls).guaranteed_losses()
+        )
+        return ahead, back
+
+    @property
+    def rising(self) -> SplitCounter:
+        return replace(self, falls=False)
+
+
+@lru_cache(maxsize=64)
+def _wraps(noise: Noise, most: int, modulus: int) -> float:
+    """Above the probability that the noisy sum leaves a window as wide as the modulus."""
+    law = noise.law()
+    first = -((modulus - 1 - most) // 2)
+    places = law.start + np.arange(law.low.size)
+    outside = (places < first) | (places + most >= first + modulus)
+    return up(math.fsum(law.high[outside]) + law.rest, SUMS)
 
 
 @dataclass(frozen=True)
@@ -205,7 +276,7 @@ class BitCounter(Counter):
         leaks = [replace(self, holders=holders).one(epsilons) for holders in {0, self.others}]
         if self.others * min(self.bits.variances) > _WIDEST**2:
             (low, _), (reverse_low, _) = _largest(leaks)
-            most = _shuffled(self.bits, self.others + 1, epsilons)
+            most = shuffled_bounds(self.bits.channel(), self.others + 1, epsilons)
             return (low, most), (reverse_low, most)
         found = []
         for pair, exact in _cell_pairs(self.bits, self.others):
@@ -278,10 +349,10 @@ def cells(bits: Bits, others: int) -> list[tuple[int, int]]:
     return found
 
 
-def _shuffled(bits: Bits, n: int, epsilons: Array) -> Array:
-    """Sums of very many bits: the bounds for shuffled reports, which tell no more than their
-    sum."""
-    known = Tightest.about([swap, blanket], bits.channel(), n)
+def shuffled_bounds(randomizer: Randomizer, n: int, epsilons: Array) -> Array:
+    """The larger direction for shuffled reports, which tell no less than their sum, or than the
+    same reports among dummies."""
+    known = Tightest.about([swap, blanket], randomizer, n)
 
     def most(_: Bound[Curve], curve: Curve) -> Array:
         forward, reverse = curve.sampled(epsilons.tolist())

@@ -70,6 +70,7 @@ def triangle(side: float) -> Outcomes:
     ),
     _set_of_values,
     turn=0,
+    dear=True,
 )
 def gaussian_triangle(pair: GaussianPair, n: int) -> Curve:
     """By cells of the plane; Rényi divergences are those of shuffle-gaussian: two corners."""

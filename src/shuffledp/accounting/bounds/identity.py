@@ -44,7 +44,8 @@ def delta_upper(outcomes: Outcomes, n: int, epsilon: float, width: float) -> flo
     cells, budget, best = coarsened(outcomes, width), 1e-9, 1.0
     for _ in range(_ROUNDS):
         inside, extra = _without_rare(cells, budget)
-        value = mean_positive_part(_upper_law(inside, epsilon), n, width=width).upper
+        law = _upper_law(inside, epsilon).simpler(width, above=True)
+        value = mean_positive_part(law, n, width=width).upper
         best = min(best, value + missed + extra)
         if extra <= 0.2 * width * (value + missed):
             break
@@ -61,7 +62,8 @@ def delta_lower(outcomes: Outcomes, n: int, epsilon: float, width: float) -> flo
     cells, budget, best = coarsened(outcomes, width), 1e-9, 0.0
     for _ in range(_ROUNDS):
         inside, extra = _merging_rare(cells, budget)
-        value = mean_positive_part(_lower_law(inside, epsilon), n, width=width).lower
+        law = _lower_law(inside, epsilon).simpler(width, above=False)
+        value = mean_positive_part(law, n, width=width).lower
         best = max(best, value + missed)
         if extra <= 0.2 * width * best:
             break

@@ -22,6 +22,7 @@ from shuffledp.accounting.randomizers import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.enclosure import QUICK, Enclosure
+from shuffledp.numerics.frequencies import product
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
 from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, roundings, up
 from shuffledp.numerics.search import bisect
@@ -140,7 +141,7 @@ def _scored(
     score -= score.min()
     merge = np.zeros((score.size, int(score.max()) + 1))
     merge[np.arange(score.size), score] = 1.0
-    rows, a, b = others @ merge, first @ merge, second @ merge
+    rows, a, b = product(others, merge), first @ merge, second @ merge
     theta = _tilt(pooled @ merge, -zero / step * (n + 1) / n)
     return statistic_delta(sum_law(rows, counts, theta), a, b, epsilon)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,7 @@ from shuffledp.numerics.binomial import half_excess
 from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.lattice_sum import sum_law
 from shuffledp.numerics.rounding import Array
+from shuffledp.numerics.trinomial import TwoSided
 
 PROGRAM_RANGE = 0.1
 """The clipping bound C in the authors' program; their result depends on this unit."""
@@ -35,22 +37,21 @@ _LARGEST = 300.0
 """Budgets beyond this underflow in the published formulas."""
 
 
-@dataclass(frozen=True, eq=False)
-class Clones:
-    """The published picture: C = sum of Bern(2 p_i), the victim confounded with probability w."""
+class Picture(ABC):
+    """What is published: C = sum of Bern(2 p_i), the victim confounded with probability w."""
 
-    counts: Array
-    """Possible values of C."""
-    mass: Array
     w: float
-    delta1: float = 0.0
+    delta1: float
+
+    @abstractmethod
+    def _hockey(self, g: float) -> float:
+        """The mean over C of H_g(P0||Q0) = 2(1+g)/(C+1) E(Bin(C+1,1/2) - g(C+1)/(1+g))+."""
 
     def delta(self, epsilon: float) -> float:
         """Theorem 2 with the exact law of C: (1 - 2w') H_g'(P0||Q0),
         2w' = (1-delta1) 2w + delta1."""
         twice = (1.0 - self.delta1) * 2.0 * self.w + self.delta1
-        g = (math.exp(epsilon) - twice) / (1.0 - twice)
-        return float((1.0 - twice) * self._hockey(g) @ self.mass)
+        return (1.0 - twice) * self._hockey((math.exp(epsilon) - twice) / (1.0 - twice))
 
     def pair_delta(self, epsilon: float) -> float:
         """H_e of the pair itself, without the joint-concavity step."""
@@ -58,7 +59,7 @@ class Clones:
         k = 1.0 - self.w - self.w * e
         if k <= 0.0:
             return 0.0
-        return float(k * self._hockey((e * (1.0 - self.w) - self.w) / k) @ self.mass)
+        return k * self._hockey((e * (1.0 - self.w) - self.w) / k)
 
     def tradeoff(self, alpha: float) -> float:
         """Theorem 1: the trade-off function, as the envelope of Theorem 2."""
@@ -69,15 +70,42 @@ class Clones:
             best = max(best, 1.0 - delta - e * alpha, (1.0 - delta - alpha) / e)
         return best
 
-    def _hockey(self, g: float) -> Array:
-        """H_g(P0||Q0) for each number of clones: 2(1+g)/(c+1) E(Bin(c+1,1/2) - g(c+1)/(1+g))+."""
+
+@dataclass(frozen=True, eq=False)
+class Clones(Picture):
+    """By the law of C, value by value."""
+
+    counts: Array
+    """Possible values of C."""
+    mass: Array
+    w: float
+    delta1: float = 0.0
+
+    def _hockey(self, g: float) -> float:
         trials = self.counts + 1.0
         low, high, scale = half_excess(
             trials, 0.5 * trials * (g - 1.0) / (g + 1.0), trials / (1.0 + g)
         )
         with np.errstate(under="ignore"):
             value = 0.5 * (low + high) * np.exp(scale)
-        return np.asarray(2.0 * (1.0 + g) / trials * value)
+        return float((2.0 * (1.0 + g) / trials * value) @ self.mass)
+
+
+@dataclass(frozen=True)
+class EqualClones(Picture):
+    """Users of one budget: C is binomial, and nothing grows with their number."""
+
+    n: int
+    p: float
+    w: float
+    delta1: float = 0.0
+
+    def _hockey(self, g: float) -> float:
+        twice, slope = min(2.0 * self.p, 1.0), 0.5 * (g - 1.0) / (g + 1.0)
+        log_scale = math.log(2.0 * (1.0 + g))
+        return (
+            TwoSided(self.n, twice, 1.0 - twice, log_scale, slope, 1.0 / (1.0 + g)).delta().middle
+        )
 
 
 def laplace_confusion(eps: Array, eps1: float) -> Array:
@@ -271,7 +299,9 @@ def hps(randomizer: Randomizer, n: int) -> Curve:
     """Equal budgets."""
     if not isinstance(randomizer, Laplace):
         raise RegimeError("Laplace noise", str(randomizer))
-    clones = laplace_hps(np.array([randomizer.eps0]), np.array([n]))
+    eps0 = randomizer.eps0
+    p = float(laplace_confusion(np.array([eps0]), eps0)[0])
+    clones = EqualClones(n, p, 0.5 * math.exp(-0.5 * eps0))
     return clones_curve(clones.delta, PureEnd(randomizer.eps0))
 
 
@@ -322,5 +352,7 @@ def lzx(randomizer: LDP, n: int) -> Curve:
     """Equal budgets."""
     if not randomizer.eps0 <= _LARGEST:
         raise RegimeError(f"eps0 <= {_LARGEST:g}", f"eps0 = {randomizer.eps0:g}")
-    clones = lzx_clones(np.array([randomizer.eps0]), np.array([n]))
+    clones = EqualClones(
+        n, 0.5 * math.exp(-randomizer.eps0), 1.0 / (1.0 + math.exp(randomizer.eps0))
+    )
     return clones_curve(clones.pair_delta, PureEnd(randomizer.eps0))

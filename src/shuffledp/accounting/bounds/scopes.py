@@ -12,6 +12,7 @@ from shuffledp.accounting.randomizers import (
     DiscreteLaplace,
     Gaussian,
     Laplace,
+    OneCoordinate,
     Randomizer,
     Repeated,
     Subsampled,
@@ -124,8 +125,10 @@ def is_gaussian(randomizer: Randomizer) -> bool:
 
 
 def is_laplace(randomizer: Randomizer) -> bool:
-    """Whether reports carry Laplace noise, also on a fine grid, checked in or not."""
+    """Whether reports carry Laplace noise, also on a fine grid, of a number or of one coordinate,
+    checked in or not."""
     inner = randomizer.randomizer if isinstance(randomizer, CheckIn) else randomizer
+    inner = inner.randomizer if isinstance(inner, OneCoordinate) else inner
     if isinstance(inner, DiscreteLaplace):
         return inner.eps0 <= WIDEST_STEP * inner.levels
     return isinstance(inner, Laplace)

@@ -8,12 +8,18 @@ unless users are of several classes; T is then near n.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from shuffledp.accounting.bounds.scopes import is_laplace, known_law, one_round, pure_ldp
+from shuffledp.accounting.bounds.scopes import (
+    is_laplace,
+    known_law,
+    one_round,
+    pure_ldp,
+    whole_class,
+)
 from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
 from shuffledp.accounting.curves.convert import tradeoff_below
@@ -21,6 +27,7 @@ from shuffledp.accounting.curves.ends import Ends
 from shuffledp.accounting.curves.gdp import gaussian_log_delta, gaussian_start
 from shuffledp.accounting.curves.losses import Samples, renyi_above
 from shuffledp.accounting.randomizers import KRR, LDP, CheckIn, Randomizer
+from shuffledp.accounting.randomizers.staircases import staircases
 from shuffledp.accounting.randomizers.swaps import Arrival, OtherLaw, Swap
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status, Theorem
@@ -50,6 +57,8 @@ _POOR, _RUNG, _RUNGS = 0.5, 1.25, 5
 smaller epsilons are tried."""
 _STEEP, _RARE = 4.0, 2e-3
 """Chords are drawn between neighbours that differ by less, where larger losses are so rare."""
+_STRIDE = 1.05
+"""Pairs that leak far less are looked at in such steps of epsilon only."""
 _DEEPEST = 1e-30
 """Where delta ends in a divergence."""
 LEAST_BUDGET, MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 1e-4, 30.0, 1e-6, 10
@@ -67,10 +76,15 @@ def swap_curve(pairs: list[Swap], counts: tuple[int, ...], eps0: float) -> SwapC
     roughly = [way.merged() for way in ways]
 
     @lru_cache(maxsize=256)
+    def rough(number: int, epsilon: float) -> float:
+        return swap_delta(roughly[number], counts, epsilon, _ROUGH)
+
+    @lru_cache(maxsize=256)
     def delta(epsilon: float, width: float) -> float:
         worst = swap_delta(ways[0], counts, epsilon, width)
-        for way, rough in zip(ways[1:], roughly[1:], strict=True):
-            if not swap_delta(rough, counts, epsilon, _ROUGH) <= worst:
+        before = _STRIDE ** math.floor(math.log(epsilon) / math.log(_STRIDE)) if epsilon else 0.0
+        for number, way in enumerate(ways[1:], 1):
+            if all(rough(number, at) > worst for at in (min(before, epsilon), epsilon)):
                 worst = max(worst, swap_delta(way, counts, epsilon, width))
         return worst
 
@@ -146,12 +160,14 @@ def limit_power(pair: Swap, counts: tuple[int, ...]) -> float:
     return sum(
         count * max(float(x.mass @ (x.first - x.second) ** 2) for x in pair.of_class(k))
         for k, count in enumerate(counts)
-    ) / (_centre(pair, counts) ** 2)
+    ) / (_centre(pair, counts, max) ** 2)
 
 
-def _centre(pair: Swap, counts: tuple[int, ...]) -> float:
-    """The mean of T."""
-    return math.fsum(count * pair.of_class(k)[0].weight for k, count in enumerate(counts))
+def _centre(pair: Swap, counts: tuple[int, ...], end: Callable[[Iterable[float]], float]) -> float:
+    """The mean of T, at least or at most."""
+    return math.fsum(
+        count * end(x.weight for x in pair.of_class(k)) for k, count in enumerate(counts)
+    )
 
 
 def in_regime(randomizer: Randomizer) -> Randomizer:
@@ -244,15 +260,50 @@ def swap_ldp(randomizer: LDP, n: int) -> Curve:
     return _curve(randomizer, n)
 
 
+_FEWEST, _MOST = 30.0, 1000.0
+"""Users per e^eps0 between which what all laws have in common hides the victim better than the
+middle of its two laws does, and by enough to be worth asking."""
+
+
+def _whole_class(randomizer: Randomizer) -> LDP:
+    found = _one_for_all(whole_class(randomizer))
+    if not 1.5 <= found.eps0 <= 3.5:
+        raise RegimeError("eps0 from 1.5 to 3.5", str(found))
+    return found
+
+
+@bound(
+    Theorem(
+        id="swap-staircase",
+        citation="our own",
+        statement="the swap bound over all eps0-LDP randomizers, with what all laws have in common in the"
+        " victim's place; cells of how much that is",
+        validity="one eps0-LDP randomizer, the same for all users, 1.5 <= eps0 <= 3.5, n from 30 to 1000 e^eps0; what"
+        " a user reports depends on that user's value alone, not on other reports",
+        status=Status.PROVEN,
+        direction=Direction.UPPER,
+        proof="proofs/swap.md",
+    ),
+    _whole_class,
+    asked_of=False,
+    dear=True,
+)
+def swap_staircase(randomizer: LDP, n: int) -> Curve:
+    """For few users of any randomizer of that budget; by name only, as it takes seconds."""
+    if not _FEWEST <= n / math.exp(randomizer.eps0) <= _MOST:
+        raise RegimeError(f"n from {_FEWEST:g} to {_MOST:g} exp(eps0)", f"{n} users")
+    return swap_curve(staircases(randomizer.eps0), (n,), randomizer.eps0)
+
+
 def swap_delta(pair: Swap, counts: tuple[int, ...], epsilon: float, width: float) -> float:
     """Upper bound on delta(epsilon) for this order of the pair, whatever the others hold.
 
     ``counts``: users of each class, the victim among them.
     """
     e, n = math.exp(epsilon), sum(counts)
-    centre = _centre(pair, counts)
+    nearest, farthest = (_centre(pair, counts, end) for end in (min, max))
     spread = max(float(np.ptp(x.swap)) for x in pair.laws) * (1.0 + _SLACK)
-    if spread < _MERGED * centre / math.sqrt(n):
+    if spread < _MERGED * nearest / math.sqrt(n):
         pair = pair.merged()
     crowds = _crowds(pair, counts)
     least = min(kind_weight + _least(others) for kind_weight, others in crowds) * (1.0 - _SLACK)
@@ -262,8 +313,8 @@ def swap_delta(pair: Swap, counts: tuple[int, ...], epsilon: float, width: float
         below, above = (
             max(deviation(others, half, sign) for _, others in crowds) for sign in (-1.0, 1.0)
         )
-        low = max(centre - below - spread, least) * (1.0 - _SLACK)
-        high = (centre + above + spread) * (1.0 + _SLACK)
+        low = max(nearest - below - spread, least) * (1.0 - _SLACK)
+        high = (farthest + above + spread) * (1.0 + _SLACK)
         if not low > spread:  # a narrower window, of more charge, as at a smaller epsilon
             log_charge *= _EASED
             continue

@@ -21,7 +21,12 @@ from shuffledp.accounting.bounds.scopes import WIDEST_STEP, is_laplace, one_roun
 from shuffledp.accounting.bounds.swap import deviation, expected_charge, exponentials, falling_curve
 from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve
-from shuffledp.accounting.randomizers import CheckIn, DiscreteLaplace, Randomizer
+from shuffledp.accounting.randomizers import (
+    CheckIn,
+    DiscreteLaplace,
+    OneCoordinate,
+    Randomizer,
+)
 from shuffledp.accounting.randomizers.swaps import OtherLaw
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status, Theorem
@@ -31,6 +36,8 @@ _LEAST_BUDGET, _MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 0.01, 12.0, 1e-3, 100
 """The users, times their check-in, must also be so many that others are likely to report where the victim does."""
 _CLASSES = (1.0, 0.96, 0.9, 0.8, 0.6, 0.3, 0.0)
 """Distances of the victim's two values: a bound for each class, the worst counts."""
+_MIXED = (1.0, 0.0)
+"""The same where coordinates of a vector have distances of their own: one class for all."""
 _CELL = 0.15
 """Change of a log-likelihood ratio across a cell, about; for the farthest pairs half as much."""
 _FINEST, _GROWTH, _WIDEST = 1e-4, 0.2, 0.06
@@ -196,9 +203,16 @@ def many_enough(eps0: float, check_in: float, n: int) -> bool:
     return n * check_in >= _LEAST_USERS * max(math.exp(1.5 * eps0) / 12.5, 1.0)
 
 
-def laplace_delta(rate: float, check_in: float, n: int, epsilon: float, step: float = 0.0) -> float:
+def laplace_delta(
+    rate: float,
+    check_in: float,
+    n: int,
+    epsilon: float,
+    step: float = 0.0,
+    classes: tuple[float, ...] = _CLASSES,
+) -> float:
     """Upper bound on delta(epsilon), whatever all users hold in the interval."""
-    first, *others = zip(_CLASSES[1:], _CLASSES[:-1], strict=True)
+    first, *others = zip(classes[1:], classes[:-1], strict=True)
 
     def of_class(ends: tuple[float, float], log_charge: float, at: float) -> float:
         value = _class_delta(rate, check_in, n, at, ends, log_charge, step)
@@ -245,12 +259,7 @@ def _class_delta(
     """For pairs at a distance between the two ends; q: chance that a user reports."""
     cells = _triples(rate, *ends)
     m, e = n - 1, math.exp(epsilon)
-    law = _thinned(_swap_law(rate, cells.limit + 0.5 * step, step), q)
-    least, most = _swap_range(cells, rate, step)
-    spread = up(most - least, _SUMMED)
-    below, above = (deviation([(m, (law,))], log_charge - math.log(2.0), s) for s in (-1.0, 1.0))
-    low = down(max(n - below - spread, 1.0 + m * least), _FORMULA)
-    high = up(n + above + spread, _FORMULA)
+    low, high, spread = _window(cells, rate, q, n, log_charge, step)
     convex = 0.5 / (low - spread) if low > 2.0 * spread else math.inf  # no rate may be below
     factors, rates = exponentials(low, high, convex)
     if rates[0] < convex:
@@ -261,6 +270,20 @@ def _class_delta(
         log = _Tilted(cells, moved, rate, q, e, lam, step).log_excess(m)
         value += math.exp(min(log - lam + math.log(factor), 600.0))
     return value * (1.0 + _SLACK)
+
+
+def _window(
+    cells: _Triples, rate: float, q: float, n: int, log_charge: float, step: float
+) -> tuple[float, float, float]:
+    """Where T lies but for this chance, whatever the others hold, and how far a swap moves it."""
+    law = _thinned(_swap_law(rate, cells.limit + 0.5 * step, step), q)
+    least, most = _swap_range(cells, rate, step)
+    spread = up(most - least, _SUMMED)
+    below, above = (
+        deviation([(n - 1, (law,))], log_charge - math.log(2.0), sign) for sign in (-1.0, 1.0)
+    )
+    low = down(max(n - below - spread, 1.0 + (n - 1) * least), _FORMULA)
+    return low, up(n + above + spread, _FORMULA), spread
 
 
 def _thinned(law: OtherLaw, rate: float) -> OtherLaw:
@@ -487,9 +510,12 @@ def log_integral(theta: float, spread: float, quartic: float) -> float:
 def skewness(u: Array) -> Array:
     """At least u - 1 + e^-u (1 - u^2 / 2) and at most u^3 / 3, for u > 0; 0 below."""
     u = np.maximum(u, 0.0)
-    cube = u * u * u / 3.0
-    found: Array = np.where(u > 0.05, u - 1.0 + np.exp(-u) * (1.0 - 0.5 * u * u) + 1e-15, cube)
-    return np.minimum(found, cube)
+    found: Array = u * u * u / 3.0
+    large = u > 0.05
+    if large.any():
+        x = u[large]
+        found[large] = np.minimum(x - 1.0 + np.exp(-x) * (1.0 - 0.5 * x * x) + 1e-15, found[large])
+    return found
 
 
 @lru_cache(maxsize=32)
@@ -506,6 +532,7 @@ class _Noise:
     eps0: float
     rate: float
     step: float
+    classes: tuple[float, ...]
 
 
 def _laplace(randomizer: Randomizer) -> _Noise:
@@ -520,8 +547,11 @@ def _laplace(randomizer: Randomizer) -> _Noise:
         raise RegimeError(condition, str(randomizer))
     if not rate >= _LEAST_RATE:
         raise RegimeError(f"check-in of at least {_LEAST_RATE:g}", str(randomizer))
+    classes: tuple[float, ...] = _CLASSES
+    if isinstance(inner, OneCoordinate):
+        inner, classes = inner.randomizer, _MIXED
     step = 1.0 / inner.levels if isinstance(inner, DiscreteLaplace) else 0.0
-    return _Noise(inner.eps0, rate, step)
+    return _Noise(inner.eps0, rate, step, classes)
 
 
 @bound(
@@ -529,7 +559,7 @@ def _laplace(randomizer: Randomizer) -> _Noise:
         id="swap-laplace",
         citation="our own",
         statement="the swap bound over all numbers that the victim and the others may hold",
-        validity="Laplace noise on an interval, or discrete Laplace noise with eps0 / levels <= 0.05; 0.01 <= eps0 <= 12,"
+        validity="Laplace noise on an interval, or discrete Laplace noise with eps0 / levels <= 0.05, of numbers or of one coordinate of vectors; 0.01 <= eps0 <= 12,"
         " check-in of at least 1e-3, n times that at least 100 and 8 e^(1.5 eps0); what a user reports depends on that user's value alone, not on other"
         " reports",
         status=Status.PROVEN,
@@ -547,7 +577,7 @@ def swap_laplace(noise: _Noise, n: int) -> Curve:
 
     @lru_cache(maxsize=256)
     def delta(epsilon: float) -> float:
-        return laplace_delta(noise.eps0, noise.rate, n, epsilon, noise.step)
+        return laplace_delta(noise.eps0, noise.rate, n, epsilon, noise.step, noise.classes)
 
-    power = _power(_triples(noise.eps0, *_CLASSES[1::-1]), noise.rate)
+    power = _power(_triples(noise.eps0, *noise.classes[1::-1]), noise.rate)
     return falling_curve(lambda epsilon, _: delta(epsilon), power / n, noise.eps0)

@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting.bounds.scopes import known_law
 from shuffledp.accounting.bounds.swap import LEAST_BUDGET, MOST_BUDGET, swap, swap_curve
+from shuffledp.accounting.bounds.swap_gaussian import swap_gaussian
 from shuffledp.accounting.bounds.swap_laplace import swap_laplace
 from shuffledp.accounting.bounds.swap_laplace_personal import laplace_classes_curve
 from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.bounds.tightest import Tightest
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.randomizers import Randomizer
-from shuffledp.accounting.randomizers.families import Family, LaplaceFamily
+from shuffledp.accounting.randomizers.families import Family, GaussianFamily, LaplaceFamily
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.rounding import Array
@@ -22,11 +23,14 @@ _CLASSES = 12
 """As many are told apart; of more, neighbours are counted as the strongest of them."""
 _ROWS = 400
 """Of laws and pairs, above which nobody would wait."""
+_NORMAL_CROWD = 300
+"""Equal normal noise hides fewer users hardly better than a blanket does."""
 
 
 def swap_of_equals(randomizer: Randomizer, n: int) -> Curve:
     """All of one budget: whichever swap bound speaks of the randomizer."""
-    return Tightest.about([swap, swap_laplace], randomizer, n)
+    bounds = [swap, swap_laplace, swap_gaussian] if n >= _NORMAL_CROWD else [swap, swap_laplace]
+    return Tightest.about(bounds, randomizer, n)
 
 
 def swap_of_classes(
@@ -35,6 +39,8 @@ def swap_of_classes(
     """A victim of this strength among so many others of each strength."""
     if others.size == 0 or (others == strength).all():
         return swap_of_equals(family.member(strength), int(counts.sum()) + 1)
+    if isinstance(family, GaussianFamily):  # reports with other noise are given away
+        return swap_of_equals(family.member(strength), int(counts[others == strength].sum()) + 1)
     if isinstance(family, LaplaceFamily):
         return laplace_classes_curve(strength, others.tolist(), counts.tolist())
     strengths, users = _few(family, others, counts)
@@ -80,7 +86,8 @@ def _few(
         " tell",
         validity="k-ary randomized response and channels of positive entries with budgets from 1e-4"
         " to 30, n >= 10; Laplace noise of up to six budgets from 0.01 to 6 not above the victim's,"
-        " 100 such others; budgets not visible beside the reports; what a user reports depends on"
+        " 100 such others; Gaussian noise among 299 others or more of the same noise; budgets not"
+        " visible beside the reports, or only equals counted; what a user reports depends on"
         " that user's value alone, not on other reports",
         status=Status.PROVEN,
         direction=Direction.UPPER,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
@@ -51,7 +52,9 @@ class Bound(Generic[C]):
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Errors inside that name no theorem get the id of this one."""
+        """Errors inside that name no theorem get the id of this one; who listens hears it."""
+        if (tell := _LISTENER.get()) is not None:
+            tell(self.theorem.id)
         try:
             yield
         except RegimeError as error:
@@ -61,6 +64,19 @@ class Bound(Generic[C]):
 
 
 _BOUNDS: dict[str, Bound[Any]] = {}
+_LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(tell: Callable[[str], None]) -> Iterator[None]:
+    """Inside, ``tell`` gets the id of each theorem that is asked, as it is asked."""
+    token = _LISTENER.set(tell)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
 _SHOWN = {
     (Direction.UPPER, Status.PROVEN),
     (Direction.LOWER, Status.PROVEN),
@@ -86,7 +102,8 @@ def bound(
         Returns the randomizer as the theorem sees it, or raises RegimeError (``scopes``).
     asked_of
         Narrows the randomizers it is asked about for an answer; False where another bound is always
-        at least as tight. Only what is shown is ever asked: PROVEN, or leaked by a data set.
+        at least as tight, or where it takes longer than its gain is worth. Only what is shown is
+        ever asked: PROVEN, or leaked by a data set.
     turn
         Bounds are asked in this order: first those likely to be tightest.
 

@@ -128,6 +128,7 @@ class Tightest(Curve):
         """The largest epsilon.
 
         Begins with the bound likely to be largest: a look at most others then shows them to be less.
+        Dear ones wait until the others have answered.
         """
 
         def likely(bound: Bound[Curve]) -> float:
@@ -145,7 +146,7 @@ class Tightest(Curve):
 
         ordered = list(self)
         if len(ordered) > 1:
-            ordered.sort(key=likely, reverse=True)
+            ordered.sort(key=lambda bound: (bound.dear, -likely(bound)))
         for _ in self.answers(ask, ordered):
             pass
         return max(found, key=lambda value: value.value)

@@ -13,6 +13,8 @@ from shuffledp.numerics.rounding import FORMULA
 from shuffledp.numerics.search import bisect
 
 _SMALLEST_LOG_DELTA = -690.0
+_LARGEST_EPSILON = 700.0
+"""Beyond, and at all smaller deltas, nothing is left of a trade-off."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,11 @@ class ClosedFormCurve(Curve):
         for k in range(1, 400):
             delta = self.largest_delta * math.exp(-0.1 * k)
             try:
-                e = math.exp(self.formula(delta))
+                epsilon = self.formula(delta)
             except RegimeError:
                 break
+            if epsilon > _LARGEST_EPSILON:
+                break
+            e = math.exp(epsilon)
             best = max(best, 1.0 - delta - e * alpha, (1.0 - delta - alpha) / e)
         return best

@@ -1,6 +1,11 @@
 """Protocols: what happens to the reports, and the questions one may ask about it."""
 
 from shuffledp.accounting.protocols.calibrate import Calibration, calibrate
+from shuffledp.accounting.protocols.central import (
+    CentralMinibatches,
+    RandomAllocation,
+    calibrate_allocation,
+)
 from shuffledp.accounting.protocols.check import Verdict, check
 from shuffledp.accounting.protocols.counted import Counted
 from shuffledp.accounting.protocols.description import describe, restore
@@ -8,9 +13,10 @@ from shuffledp.accounting.protocols.gaussian import SigmaCalibration, calibrate_
 from shuffledp.accounting.protocols.personalized import BudgetClass, Guarantees, Personalized
 from shuffledp.accounting.protocols.published_budgets import published_budgets, published_hps
 from shuffledp.accounting.protocols.refute import RefutationAttempt, refute
-from shuffledp.accounting.protocols.rounds import CentralMinibatches, Rounds, Stated
+from shuffledp.accounting.protocols.rounds import Rounds, Stated
 from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
 from shuffledp.accounting.protocols.shuffled import Shuffled
+from shuffledp.accounting.protocols.split import SplitAndMix
 
 __all__ = [
     "Aggregated",
@@ -20,15 +26,18 @@ __all__ = [
     "Counted",
     "Guarantees",
     "Personalized",
+    "RandomAllocation",
     "RefutationAttempt",
     "Rounds",
     "SampleThreshold",
     "Shuffled",
     "SigmaCalibration",
+    "SplitAndMix",
     "Stated",
     "Verdict",
     "WithDummies",
     "calibrate",
+    "calibrate_allocation",
     "calibrate_sigma",
     "check",
     "describe",

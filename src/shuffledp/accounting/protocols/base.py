@@ -12,6 +12,7 @@ from shuffledp.accounting.bounds.tightest import SILENT, Tightest, meet
 from shuffledp.accounting.curves import Curve
 from shuffledp.errors import InternalError, ParameterError, UnknownTheoremError, answering
 from shuffledp.labels import Interval, Value
+from shuffledp.shown import Drawn
 
 QUESTIONS = {"delta": "epsilon", "epsilon": "delta", "order": "renyi", "alpha": "tradeoff"}
 """Given parameter -> quantity asked for."""
@@ -66,7 +67,7 @@ class Protocol(ABC):
         return self.ask(**question).guarantee
 
 
-class BoundedProtocol(Protocol):
+class BoundedProtocol(Drawn, Protocol):
     """A protocol of which theorems know whole curves."""
 
     @abstractmethod

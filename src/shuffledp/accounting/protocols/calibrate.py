@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from shuffledp import checks
+from shuffledp.accounting.protocols.likely import likely_delta
 from shuffledp.accounting.protocols.shuffled import Shuffled
-from shuffledp.accounting.randomizers import Randomizer
+from shuffledp.accounting.randomizers import Randomizer, Repeated
 from shuffledp.errors import InternalError, ParameterError, RegimeError, answering
-from shuffledp.labels import Interval
+from shuffledp.labels import Interval, outward
 from shuffledp.numerics.enclosure import FINE, QUICK
-from shuffledp.numerics.search import bisect, bisect_whole
+from shuffledp.numerics.rounding import down, roundings
+from shuffledp.numerics.search import bisect, bisect_whole, foreseen, grown, log_log_excess, steered
+from shuffledp.shown import Shown
 
 _LARGEST_EPS0 = 60.0
 _MOST_USERS = 10**12
-_PRECISION = 1e-9
+_ROUGHLY, _PRECISION = 1e-3, 1e-7
+_UNKNOWN = 1.0
+"""Of an excess that is negative."""
+_STEP = 1e-6
+"""As far beyond the largest eps0 one looks for what ended the search."""
+_NEAR = 0.9
+"""A delta above this part of the target was ended by the target."""
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Shown):
     """The parameter found, and the target checked forward with it.
 
     Parameters
@@ -33,6 +43,8 @@ class Calibration:
         The protocol with it.
     achieved
         delta at the target epsilon.
+    note
+        What else than the target ended the search, if so.
     """
 
     parameter: str
@@ -40,6 +52,7 @@ class Calibration:
     protocol: Shuffled
     achieved: Interval
     """delta at the target epsilon; its upper end does not exceed the target."""
+    note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -51,6 +64,7 @@ class Calibration:
             "delta": self.achieved.to_dict(),
             "status": self.achieved.status.value,
             "theorem": self.achieved.theorem,
+            "note": self.note,
         }
 
 
@@ -106,52 +120,103 @@ def calibrate(
         except TypeError as error:
             raise ParameterError("randomizer", "a family with a budget eps0", str(error)) from None
 
-    def holds(budget: float, users: int, width: float = FINE) -> bool:
+    @lru_cache(maxsize=128)
+    def excess(budget: float, users: int, width: float) -> float:
         proven = Shuffled(built(budget), users).proven()
         try:
-            return proven.quick_delta(epsilon, width, enough=delta).value <= delta
+            found = proven.quick_delta(epsilon, width, enough=delta).value
         except RegimeError:
-            return False
+            found = 1.0
+        return log_log_excess(found, delta)
+
+    def largest_eps0(users: int) -> float:
+        whole = built(epsilon)
+        if not isinstance(whole, Repeated):
+            return _largest_eps0(lambda budget, width: excess(budget, users, width), epsilon)
+        return foreseen(
+            lambda budget: excess(budget, users, FINE),
+            lambda budget: log_log_excess(
+                likely_delta(Shuffled(built(budget), users), epsilon), delta
+            ),
+            down(epsilon / whole.rounds, roundings(16)),
+            _LARGEST_EPS0,
+            share=_PRECISION,
+        ).good
 
     asked = {**parameters, "n": n, "eps0": eps0, "epsilon": epsilon, "delta": delta}
     with answering(randomizer, asked):
         if n is not None:
             users = checks.count("n", n)
-            value = _largest_eps0(lambda budget, width: holds(budget, users, width), epsilon)
-            return _checked("eps0", value, Shuffled(built(value), users), epsilon, delta)
+            value = largest_eps0(users)
+            further = Shuffled(built(min(value * (1.0 + _STEP), _LARGEST_EPS0)), users)
+            return _checked("eps0", value, Shuffled(built(value), users), further, epsilon, delta)
         local = checks.positive("eps0", eps0)
-        users = _fewest_users(lambda crowd, width: holds(local, crowd, width), epsilon)
-        return _checked("n", users, Shuffled(built(local), users), epsilon, delta)
+        users = _fewest_users(lambda crowd, width: excess(local, crowd, width), epsilon)
+        further = Shuffled(built(local), max(users - 1, 1))
+        return _checked("n", users, Shuffled(built(local), users), further, epsilon, delta)
 
 
 def _checked(
-    parameter: str, value: float, protocol: Shuffled, epsilon: float, delta: float
+    parameter: str,
+    value: float,
+    protocol: Shuffled,
+    further: Shuffled,
+    epsilon: float,
+    delta: float,
 ) -> Calibration:
     achieved = protocol.delta(epsilon=epsilon)
     if achieved.upper > delta:
         raise InternalError(f"calibration failed its own check: {achieved} above {delta!r}")
-    return Calibration(parameter, value, protocol, achieved)
+    found = Calibration(parameter, value, protocol, achieved)
+    if parameter == "eps0" and value == _LARGEST_EPS0:
+        return replace(found, note=f"no larger eps0 than {_LARGEST_EPS0:g} is tried")
+    if achieved.upper > _NEAR * delta:
+        return found
+    beyond = further.proven().quick_delta(epsilon, QUICK)
+    if beyond.theorem == achieved.theorem or beyond.value <= delta:
+        return found
+    return replace(
+        found,
+        note=f"{achieved.theorem} ends here, not the target: beyond, {beyond.theorem} proves"
+        f" delta <= {outward(beyond.value, up=True, digits=3)} only",
+    )
 
 
-def _largest_eps0(holds: Callable[[float, float], bool], epsilon: float) -> float:
-    """Bisection: eps0 = epsilon always holds, and delta grows with eps0."""
+Excess = Callable[[Any, float], float]
+"""How far delta is above its target, for a budget or a number of users and a width."""
+
+
+def _largest_eps0(excess: Excess, epsilon: float) -> float:
+    """eps0 = epsilon always holds, and delta grows with eps0."""
     if epsilon >= _LARGEST_EPS0:
         return epsilon
-    if holds(_LARGEST_EPS0, FINE):
+    # no further up than needed: budgets that hide nothing take longest
+    over = grown(lambda x: excess(x, QUICK) > 0.0, 2.0 * epsilon, epsilon, most=_LARGEST_EPS0)
+    high = min(over.good, _LARGEST_EPS0)
+    above = excess(high, QUICK if high < _LARGEST_EPS0 else FINE)
+    if above <= 0.0:
         return _LARGEST_EPS0
-    low = bisect(lambda x: holds(x, QUICK), epsilon, _LARGEST_EPS0, share=1e-4).good
-    step = 1e-3 * low
-    while low + step < _LARGEST_EPS0 and holds(low + step, FINE):
-        low, step = low + step, 2.0 * step
-    high = min(low + step, _LARGEST_EPS0)
-    return bisect(lambda x: holds(x, FINE), low, high, share=_PRECISION).good
+    ends = -_UNKNOWN, above
+    low = steered(lambda x: excess(x, QUICK), over.bad, high, share=_ROUGHLY, begin=ends).good
+    # upper ends of a fine look are below those of a quick one
+    step, below = _ROUGHLY * low, excess(low, FINE)
+    if below > 0.0:
+        return bisect(lambda x: excess(x, FINE) <= 0.0, epsilon, low, share=_PRECISION).good
+    while (high := min(low + step, _LARGEST_EPS0)) < _LARGEST_EPS0:
+        above = excess(high, FINE)
+        if above > 0.0:
+            break
+        low, below, step = high, above, 2.0 * step
+    return steered(
+        lambda x: excess(x, FINE), low, high, share=_PRECISION, begin=(below, above)
+    ).good
 
 
-def _first_enough(holds: Callable[[int, float], bool], epsilon: float) -> tuple[int, int]:
+def _first_enough(excess: Excess, epsilon: float) -> tuple[int, int]:
     """Neighbouring sizes of a growing series: too few users, and enough."""
     for width in (QUICK, FINE):
         low, high = 0, 1
-        while not holds(high, width):
+        while excess(high, width) > 0.0:
             if high == _MOST_USERS:
                 break
             low, high = high, min(high + max(1, high // 2), _MOST_USERS)
@@ -160,10 +225,10 @@ def _first_enough(holds: Callable[[int, float], bool], epsilon: float) -> tuple[
     raise ParameterError("epsilon", f"reachable with n <= {_MOST_USERS:g} users", epsilon)
 
 
-def _fewest_users(holds: Callable[[int, float], bool], epsilon: float) -> int:
+def _fewest_users(excess: Excess, epsilon: float) -> int:
     """Smallest n certified. delta falls with n, though with delta0 > 0 its bound rises again."""
-    low, high = _first_enough(holds, epsilon)
-    high, low = bisect_whole(lambda n: holds(n, QUICK), high, low, parts=1000)
+    low, high = _first_enough(excess, epsilon)
+    high, low = bisect_whole(lambda n: excess(n, QUICK) <= 0.0, high, low, parts=1000)
     # quick upper ends exceed fine ones: the smallest certified n is at or below ``high``
     low = 9 * low // 10 if low > 10 else 0
-    return bisect_whole(lambda n: holds(n, FINE), high, low).good
+    return bisect_whole(lambda n: excess(n, FINE) <= 0.0, high, low).good

@@ -12,8 +12,6 @@ from shuffledp.accounting.bounds.counters import Counter
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.protocols.base import BoundedProtocol, Bounds
 
-_BOUNDS: Bounds = [COUNTERS, COUNTERS_DATASET]
-
 
 class Counted(BoundedProtocol):
     """The analyst sees independent whole numbers; a user's change moves one of them, or two."""
@@ -29,7 +27,8 @@ class Counted(BoundedProtocol):
         return [COUNTERS], [COUNTERS_DATASET]
 
     def _known(self) -> Bounds:
-        return _BOUNDS
+        guaranteed, leaked = self.candidates()
+        return [*guaranteed, *leaked]
 
     def _curve(self, bound: Bound[Curve]) -> Curve:
         return bound.function(self.scenes(), 0)

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from shuffledp.accounting.protocols.central import CentralMinibatches, RandomAllocation
 from shuffledp.accounting.protocols.counted import Counted
 from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
 from shuffledp.accounting.protocols.shuffled import Shuffled
+from shuffledp.accounting.protocols.split import SplitAndMix
 from shuffledp.accounting.randomizers import LDP, Channel, Randomizer
 from shuffledp.accounting.randomizers.catalogue import DESCRIBED
 from shuffledp.accounting.randomizers.noise import NOISES, Noise, NoiseShare
@@ -24,6 +26,9 @@ _COUNTED: dict[str, type[Counted]] = {
     "aggregated": Aggregated,
     "sample-threshold": SampleThreshold,
     "dummies": WithDummies,
+    "allocation": RandomAllocation,
+    "minibatches": CentralMinibatches,
+    "split-and-mix": SplitAndMix,
 }
 """Protocols of which only numbers are seen, by their names in descriptions."""
 

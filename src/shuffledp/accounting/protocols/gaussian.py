@@ -19,6 +19,8 @@ from shuffledp.accounting.bounds.shuffle_gaussian import (
 )
 from shuffledp.accounting.bounds.tightest import SILENT, Tightest
 from shuffledp.accounting.curves import Curve
+from shuffledp.accounting.protocols.counted import Counted
+from shuffledp.accounting.protocols.rounds import Rounds
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import CheckIn, Gaussian, Randomizer, Repeated, Subsampled
 from shuffledp.errors import ParameterError, RegimeError, answering
@@ -26,6 +28,7 @@ from shuffledp.labels import Status, Value
 from shuffledp.numerics.enclosure import COARSE
 from shuffledp.numerics.rounding import BELOW_ONE
 from shuffledp.numerics.search import bisect
+from shuffledp.shown import Shown
 
 _OF_THE_PAIR = (shuffle_gaussian, shuffle_gaussian_composed, shuffle_gaussian_rdp)
 _LEAST, _MOST = 0.05, 1e6
@@ -69,7 +72,7 @@ def pair_values(protocol: Shuffled, **question: float) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class SigmaCalibration:
+class SigmaCalibration(Shown):
     """The smallest noise found, and the epsilon it achieves.
 
     Parameters
@@ -83,7 +86,7 @@ class SigmaCalibration:
     """
 
     sigma: float
-    protocol: Shuffled
+    protocol: Shuffled | Counted | Rounds
     achieved: Value
     """epsilon at the target delta, at most the target, with its label."""
 
@@ -176,8 +179,8 @@ def calibrate_sigma(
 
     tolerance = _COARSE if status is Status.PROVEN else _FINE
     with answering(protocol(1.0), {"delta": delta}):
-        start = _unshuffled(epsilon, delta) * math.sqrt(times)
-        scale = _smallest(reached, delta, min(start, _MOST), tolerance)
+        start = enough_noise(epsilon, delta) * math.sqrt(times)
+        scale = smallest_noise(reached, delta, min(start, _MOST), tolerance)
         while scale <= _MOST:
             achieved = among(scale).best("epsilon", delta, enough=epsilon)
             if achieved.value <= epsilon:
@@ -186,7 +189,7 @@ def calibrate_sigma(
     raise ParameterError("epsilon", f"reachable with sigma <= {_MOST:g} sensitivities", epsilon)
 
 
-def _unshuffled(epsilon: float, delta: float) -> float:
+def enough_noise(epsilon: float, delta: float) -> float:
     """A sigma / sensitivity that is enough for one round even if nothing is shuffled."""
     tail = math.sqrt(-2.0 * math.log(delta))
     return (tail + math.sqrt(tail**2 + 2.0 * epsilon)) / (2.0 * epsilon)
@@ -199,8 +202,12 @@ def _bounds(protocol: Shuffled, status: Status) -> list[Bound[Curve]]:
     return sorted(protocol.candidates()[0], key=lambda bound: bound is not gaussian_unshuffled)
 
 
-def _smallest(
-    delta: Callable[[float], float], target: float, start: float, tolerance: float
+def smallest_noise(
+    delta: Callable[[float], float],
+    target: float,
+    start: float,
+    tolerance: float,
+    least: float = _LEAST,
 ) -> float:
     """Least sigma / sensitivity whose delta is at most the target, to a share ``tolerance``.
 
@@ -211,7 +218,7 @@ def _smallest(
         found = min(max(delta(math.exp(x)), sys.float_info.min), BELOW_ONE)
         return math.log(math.log(target) / math.log(found))
 
-    bottom, high = math.log(_LEAST), math.log(start)
+    bottom, high = math.log(least), math.log(start)
     while (above := miss(high)) > 0.0:
         if high >= math.log(_MOST):
             return math.inf
@@ -220,6 +227,6 @@ def _smallest(
     while (above := miss(low := max(low + max(0.5 * above, -2.0) - 0.1, bottom))) <= 0.0:
         high = low
         if low == bottom:
-            return _LEAST
+            return least
     # where a theorem's range begins delta falls at once
     return math.exp(bisect(lambda x: miss(x) <= 0.0, high, low, within=tolerance).good)

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
+from shuffledp import checks
 from shuffledp.accounting.protocols.base import QUESTIONS
+from shuffledp.accounting.protocols.central import CentralMinibatches, RandomAllocation
 from shuffledp.accounting.protocols.counted import Counted
 from shuffledp.accounting.protocols.rounds import Rounds
 from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
 from shuffledp.accounting.protocols.shuffled import Shuffled
-from shuffledp.accounting.randomizers.catalogue import Parameter, build
+from shuffledp.accounting.protocols.smallest import (
+    Goal,
+    Smallest,
+    laplace_dummies,
+    noise_shares,
+    poisson_dummies,
+    sample_threshold,
+    split_and_mix,
+    summed,
+)
+from shuffledp.accounting.protocols.split import SplitAndMix
+from shuffledp.accounting.randomizers import KRR, Randomizer
+from shuffledp.accounting.randomizers.catalogue import PARAMETERS, Parameter, build
 from shuffledp.accounting.randomizers.noise import NoiseShare, noise
 from shuffledp.errors import ParameterError
 
@@ -24,8 +41,12 @@ SHAPE = {
     "neighbours": Parameter(str, "What may change: 'replace' a user's value, or 'remove' it"),
     "noise": Parameter(
         str,
-        "Noise of each user (noise-share), or fake reports per value (dummies), such as"
-        " poisson:rate=42.7",
+        "Noise of each user (noise-share, split-and-mix), or fake reports per value (dummies),"
+        " such as poisson:rate=42.7",
+    ),
+    "messages": Parameter(int, "Messages of each user and sum (split-and-mix)"),
+    "modulus": Parameter(
+        int, "Sums are taken modulo this, large enough unless given (split-and-mix)"
     ),
     "by_users": Parameter(bool, "Each user adds the dummies, not the shuffler (dummies)"),
     "rate": Parameter(float, "Probability that a user reports (sample-threshold)"),
@@ -33,14 +54,52 @@ SHAPE = {
     "spread": Parameter(
         int, "The threshold is drawn from itself to this much more (sample-threshold)"
     ),
+    "steps": Parameter(int, "Steps of an epoch, of which an example joins k or one (allocation)"),
+    "batch": Parameter(int, "Records in a batch of the shuffled data (minibatches)"),
+    "epochs": Parameter(int, "Epochs (allocation, minibatches)"),
 }
 """Of protocols whose analyst sees numbers, not reports."""
-SHAPES = ("noise-share", "sample-threshold", "dummies")
+
+
+@dataclass(frozen=True)
+class ShapeRow:
+    """A mechanism that is such a protocol, for those who choose."""
+
+    title: str
+    needs: tuple[str, ...]
+    takes: tuple[str, ...]
+
+
+SHAPES = {
+    "noise-share": ShapeRow(
+        "shares of noise, only sums released", ("noise",), ("k", "levels", "neighbours")
+    ),
+    "split-and-mix": ShapeRow(
+        "numbers split into several messages",
+        ("noise", "messages"),
+        ("k", "levels", "modulus", "neighbours"),
+    ),
+    "sample-threshold": ShapeRow(
+        "samples, small counts dropped", ("rate", "threshold"), ("spread", "neighbours")
+    ),
+    "dummies": ShapeRow(
+        "true values among dummies", ("noise",), ("by_users", "k", "eps0", "neighbours")
+    ),
+    "allocation": ShapeRow(
+        "central training, examples allocated to steps", ("sigma", "steps"), ("k", "epochs")
+    ),
+    "minibatches": ShapeRow("central training, shuffled batches", ("sigma", "batch"), ("epochs",)),
+}
 """Mechanisms that are such protocols."""
+ADDED_UP = ("rr", "rappor", "oue", "discrete-laplace")
+"""Mechanisms whose reports can be summed."""
+CENTRAL = ("allocation", "minibatches")
+"""Those of a trusted server, whose rounds are epochs."""
 _SUMMED = (
     "rr, rappor, oue, discrete-laplace or noise-share where only sums are released, without"
     " --check-in or --drawn"
 )
+Deployment = Shuffled | Counted | Rounds
 QUESTION = {
     "delta": Parameter(float, "Asks epsilon at this delta"),
     "epsilon": Parameter(float, "Asks delta at this epsilon"),
@@ -60,7 +119,7 @@ def protocol(
 
 def deployment(
     mechanism: str, only_sums: bool | None = None, rounds: int | None = None, **given: Any
-) -> Shuffled | Counted | Rounds:
+) -> Deployment:
     """As ``protocol``, or one whose analyst sees numbers only."""
     shape = {name: given.pop(name, None) for name in SHAPE if name != "only_sums"}
     if mechanism not in SHAPES and not only_sums:
@@ -70,19 +129,93 @@ def deployment(
                     name, "left out unless --only-sums or a mechanism that counts is given", value
                 )
         return protocol(mechanism=mechanism, rounds=rounds, **given)
+    epochs = shape.pop("epochs")
+    if epochs is not None and (rounds is not None or mechanism not in CENTRAL):
+        other = (
+            "--rounds" if rounds is not None else "a mechanism other than allocation, minibatches"
+        )
+        raise ParameterError("epochs", f"left out with {other}", epochs)
     made = _counted(mechanism, shape, given)
-    return made if rounds is None else Rounds([(made, rounds)])
+    times = epochs if rounds is None else rounds
+    return made if times is None else Rounds([(made, times)])
+
+
+@contextmanager
+def _named_as_mechanism() -> Iterator[None]:
+    """Errors about the randomizer are about the mechanism that was asked for."""
+    try:
+        yield
+    except ParameterError as error:
+        if error.parameter != "randomizer":
+            raise
+        raise ParameterError("mechanism", _SUMMED, error.value) from None
+
+
+class _Given:
+    """Parameters of which each is used or refused."""
+
+    def __init__(self, mechanism: str, given: dict[str, Any]) -> None:
+        self.mechanism = mechanism
+        self.left = {name: value for name, value in given.items() if value is not None}
+
+    def taken(self, *names: str, needed: bool = False) -> dict[str, Any]:
+        """Those of these that are there."""
+        for name in names:
+            if needed and name not in self.left:
+                raise ParameterError(name, f"given for {self.mechanism!r}", None)
+        return {name: self.left.pop(name) for name in names if name in self.left}
+
+    def done(self) -> None:
+        """Refuse what nobody took."""
+        for name, value in self.left.items():
+            raise ParameterError(name, f"left out for {self.mechanism!r}", value)
+
+
+def smallest(
+    mechanism: str,
+    *,
+    epsilon: float,
+    delta: float,
+    only_sums: bool | None = None,
+    **given: Any,
+) -> Smallest:
+    """The least noise, or the largest budget, of a protocol whose analyst sees numbers only."""
+    if mechanism in CENTRAL:
+        raise ParameterError("mechanism", "one that users run, or allocation", mechanism)
+    known = _Given(mechanism, given)
+    goal = Goal(epsilon, delta, **known.taken("rounds"))
+    if mechanism == "sample-threshold":
+        found = sample_threshold(goal, **known.taken("rate", needed=True), **known.taken("n"))
+    elif mechanism == "dummies":
+        kind = known.taken("noise").get("noise", "poisson")
+        who = known.taken("n", needed=True)
+        if checks.one_of("noise", kind, ("poisson", "truncated-laplace")) == "poisson":
+            who |= known.taken("by_users")
+            if "eps0" in known.left:
+                who["randomizer"] = KRR(**known.taken("k", needed=True), **known.taken("eps0"))
+            found = poisson_dummies(goal, **who)
+        else:
+            found = laplace_dummies(goal, **who)
+    elif mechanism in SHAPES:
+        find = noise_shares if mechanism == "noise-share" else split_and_mix
+        found = find(goal, **known.taken("n", needed=True), **known.taken("k", "levels"))
+    else:
+        who = known.taken("n", needed=True) | known.taken("neighbours", "colluders")
+        kept = known.taken(*PARAMETERS)
+
+        def family(eps0: float) -> Randomizer:
+            return build(mechanism, eps0=eps0, **kept)
+
+        with _named_as_mechanism():
+            found = summed(goal, family=family, **who)
+    known.done()
+    return found
 
 
 def _counted(mechanism: str, shape: dict[str, Any], given: dict[str, Any]) -> Counted:
     """The protocol, of parameters of which each is used or refused."""
-    left = {name: value for name, value in (shape | given).items() if value is not None}
-
-    def taken(*names: str, needed: bool = False) -> dict[str, Any]:
-        for name in names:
-            if needed and name not in left:
-                raise ParameterError(name, f"given for {mechanism!r}", None)
-        return {name: left.pop(name) for name in names if name in left}
+    known_names = _Given(mechanism, shape | given)
+    left, taken = known_names.left, known_names.taken
 
     def crowd() -> dict[str, Any]:
         return taken("n", needed=True) | taken("neighbours", "colluders", "minimum_batch")
@@ -91,27 +224,34 @@ def _counted(mechanism: str, shape: dict[str, Any], given: dict[str, Any]) -> Co
     if mechanism == "sample-threshold":
         sampled = taken("rate", "threshold", needed=True) | taken("spread", "n", "neighbours")
         made = SampleThreshold(**sampled)
+    elif mechanism == "allocation":
+        made = RandomAllocation(**taken("sigma", "steps", needed=True), **taken("k"))
+    elif mechanism == "minibatches":
+        noise_multiplier = taken("sigma", needed=True)["sigma"]
+        made = CentralMinibatches(noise_multiplier, **taken("batch", "n", needed=True))
     elif mechanism == "dummies":
         drawn = noise(**taken("noise", needed=True))
-        made = WithDummies(drawn, **crowd(), **taken("by_users"))
-    elif mechanism == "noise-share":
+        who = crowd() | taken("by_users")
+        if "eps0" in left:
+            who["randomizer"] = KRR(**taken("k", needed=True), **taken("eps0"))
+        made = WithDummies(drawn, **who)
+    elif mechanism in ("noise-share", "split-and-mix"):
         share = NoiseShare(noise(**taken("noise", needed=True)), **taken("k", "levels"))
-        made = Aggregated(share, **crowd())
+        if mechanism == "noise-share":
+            made = Aggregated(share, **crowd())
+        else:
+            split = taken("messages", needed=True) | taken("modulus")
+            made = SplitAndMix(share, **crowd(), **split)
     else:
         known = crowd()
         kept = {name: left.pop(name) for name in list(left) if name in given}
-        try:
+        with _named_as_mechanism():
             made = Aggregated(build(mechanism, **kept), **known)
-        except ParameterError as error:
-            if error.parameter != "randomizer":
-                raise
-            raise ParameterError("mechanism", _SUMMED, error.value) from None
-    for name, value in left.items():
-        raise ParameterError(name, f"left out for {mechanism!r}", value)
+    known_names.done()
     return made
 
 
-def settings(deployment: Shuffled | Counted | Rounds) -> dict[str, Any]:
+def settings(deployment: Deployment) -> dict[str, Any]:
     """What was asked about, for JSON output."""
     if not isinstance(deployment, Shuffled):
         return {"protocol": str(deployment)} | _counts(deployment)

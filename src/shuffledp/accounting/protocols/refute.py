@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.accounting.bounds import get_bound
+from shuffledp.accounting.bounds import get_theorem
 from shuffledp.accounting.bounds.identity import delta_lower
 from shuffledp.accounting.bounds.mixed_crowds import MOST_USERS, mixed_crowds, one_bit_budget
 from shuffledp.accounting.protocols.base import QUESTIONS
-from shuffledp.accounting.protocols.shuffled import Shuffled
+from shuffledp.accounting.protocols.named import deployment
 from shuffledp.accounting.randomizers import Randomizer, VictimPair
-from shuffledp.accounting.randomizers.catalogue import PARAMETERS, build
 from shuffledp.errors import ParameterError, RegimeError, answering
 from shuffledp.labels import Value
 
@@ -124,13 +123,14 @@ def _search(randomizer: Randomizer, n: int, epsilon: float) -> tuple[DatasetSear
 
 def recompute(theorem_id: str) -> tuple[Value, Value]:
     """What a refuted theorem claims for the data set on record, and what that data set leaks."""
-    theorem = get_bound(theorem_id).theorem
-    case = theorem.refutation
+    case = get_theorem(theorem_id).refutation
     if case is None:
         raise ParameterError("theorem", "a refuted one", theorem_id)
     question = {name: value for name, value in case.parameters.items() if name in QUESTIONS}
-    given = {name: value for name, value in case.parameters.items() if name in PARAMETERS}
-    protocol = Shuffled(build(case.mechanism, **given), int(case.parameters["n"]))
+    given: dict[str, Any] = {
+        name: value for name, value in case.parameters.items() if name not in QUESTIONS
+    }
+    protocol = deployment(case.mechanism, **given)
     return protocol.bound(theorem_id, **question), protocol.bound(case.witness, **question)
 
 

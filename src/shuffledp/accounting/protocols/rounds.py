@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from shuffledp import checks
 from shuffledp.accounting.bounds import Bound, composition
 from shuffledp.accounting.bounds.composition import AnyRound, CountedRound, Round, StatedRound
+from shuffledp.accounting.bounds.tightest import SILENT
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.protocols.base import BoundedProtocol, Bounds
 from shuffledp.accounting.protocols.counted import Counted
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import Repeated
-from shuffledp.errors import ConversionError, ParameterError, RegimeError
+from shuffledp.errors import ConversionError, ParameterError
 from shuffledp.labels import Interval, Value, in_full
 
 
@@ -45,44 +46,7 @@ class Stated:
         return f"a release stated as ({in_full(self.epsilon)}, {in_full(self.delta)})-DP"
 
 
-@dataclass(frozen=True)
-class CentralMinibatches:
-    """Noise added by a trusted server to minibatches of a shuffled data set: central DP-SGD.
-
-    It can be described and never accounted for here: :class:`Rounds` refuses it and says why.
-
-    Parameters
-    ----------
-    noise_multiplier
-        Deviation of the noise over the clipping norm.
-    batch, n
-        Records in a minibatch, and in all.
-
-    Examples
-    --------
-    >>> print(CentralMinibatches(noise_multiplier=1.0, batch=600, n=60_000))
-    central noise 1 on shuffled minibatches of 600
-    """
-
-    noise_multiplier: float
-    batch: int
-    n: int
-
-    def __str__(self) -> str:
-        return f"central noise {self.noise_multiplier:g} on shuffled minibatches of {self.batch:,}"
-
-
-Entry = Shuffled | Counted | Stated | CentralMinibatches
-_REFUSED = (
-    "no central noise on shuffled minibatches: they are not Poisson samples (every record is used"
-    " exactly"
-    " once per epoch, and the loss can be far larger than Poisson accounting says),"
-    " and not shuffled"
-    " local reports (nothing is randomized before the shuffle, so nothing is amplified). Sample by"
-    " Poisson and account with dp-accounting's PoissonSampledDpEvent,"
-    " or use an accountant for random"
-    " allocation (PyPI: PLD_accounting), or randomize on the devices (Shuffled)"
-)
+Entry = Shuffled | Counted | Stated
 
 
 def _neighbours(entry: Shuffled | Counted | Stated) -> str | None:
@@ -104,11 +68,6 @@ class Rounds(BoundedProtocol):
     entries
         Protocols (``Shuffled``, ``Stated``), or pairs of a protocol and how often it runs.
 
-    Raises
-    ------
-    RegimeError
-        For central noise on shuffled minibatches, which is no shuffled protocol.
-
     Examples
     --------
     >>> from shuffledp import KRR, Rounds, Shuffled, Stated
@@ -123,8 +82,6 @@ class Rounds(BoundedProtocol):
         counted: dict[Shuffled | Counted | Stated, int] = {}
         for entry in entries:
             protocol, count = entry if isinstance(entry, tuple) else (entry, 1)
-            if isinstance(protocol, CentralMinibatches):
-                raise RegimeError(_REFUSED, str(protocol), composition.composition.theorem.id)
             if not isinstance(protocol, Shuffled | Counted | Stated):
                 raise ParameterError("entries", "protocols: Shuffled(...) or Stated(...)", protocol)
             count = checks.count("rounds", count)
@@ -167,6 +124,18 @@ class Rounds(BoundedProtocol):
 
     def candidates(self) -> tuple[Bounds, Bounds]:
         return [composition.composition], [composition.composition_dataset]
+
+    def _ends(self, quantity: str, at: float) -> Iterator[Value]:
+        """Where the rounds' losses reveal more than delta, Rényi divergences still add up."""
+        ends = super()._ends(quantity, at)
+        try:
+            guaranteed = next(ends)
+        except SILENT:
+            guaranteed = self.tightest([composition.composition_rdp]).best(quantity, at)
+            witnesses = self.tightest(self.candidates()[1])
+            ends = (witnesses.leaked(quantity, at, guaranteed.value) for _ in range(1))
+        yield guaranteed
+        yield from ends
 
     def _known(self) -> Bounds:
         return [bound for bound, _ in composition.ROUTES.values()]

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
 
 from shuffledp import checks
 from shuffledp.accounting.bounds.counted import Scenes
@@ -17,8 +16,8 @@ from shuffledp.accounting.bounds.counters import (
     NoisyCounter,
     ThresholdCounter,
 )
-from shuffledp.accounting.protocols.counted import Counted
-from shuffledp.accounting.protocols.rounds import Rounds
+from shuffledp.accounting.bounds.randomized_dummies import RandomizedCounter
+from shuffledp.accounting.protocols.crowds import NEIGHBOURS, Crowded, Released
 from shuffledp.accounting.randomizers import (
     KRR,
     DiscreteGaussian,
@@ -30,55 +29,14 @@ from shuffledp.accounting.randomizers.noise import (
     DiscreteGaussianNoise,
     Noise,
     NoiseShare,
+    PoissonNoise,
     PolyaNoise,
 )
 from shuffledp.errors import ParameterError
 
-NEIGHBOURS = ("replace", "remove")
-"""One user's value is another one, or none; whatever is sent without a value is still sent."""
-C = TypeVar("C", bound=Counter)
-
-
-class _Shape(Counted):
-    """Rounds of it are a power."""
-
-    def __pow__(self, rounds: int) -> Rounds:
-        """The same users, this many rounds."""
-        return Rounds([(self, rounds)])
-
-    def _moved(self, counter: C) -> list[list[C]]:
-        """A counter up, and another down if values are replaced."""
-        if self.neighbours == "remove":
-            return [[counter]]
-        return [[counter, replace(counter, falls=True)]]  # type: ignore[type-var]
-
-
-def _checked_crowd(protocol: Any) -> None:
-    """n, colluders and the smallest batch, as everywhere."""
-    n = checks.count("n", protocol.n)
-    object.__setattr__(protocol, "n", n)
-    colluders = checks.count("colluders", protocol.colluders, least=0)
-    object.__setattr__(protocol, "colluders", colluders)
-    if protocol.minimum_batch is not None:
-        batch = checks.count("minimum_batch", protocol.minimum_batch)
-        if batch > n:
-            raise ParameterError("minimum_batch", f"at most n = {n}", batch)
-        object.__setattr__(protocol, "minimum_batch", batch)
-    if protocol.crowd < 1:
-        raise ParameterError("colluders", "fewer than the users in a batch", colluders)
-
-
-def _words(protocol: Any) -> list[str]:
-    parts = []
-    if protocol.minimum_batch is not None:
-        parts.append(f"at least {protocol.minimum_batch:,} users")
-    if protocol.colluders:
-        parts.append(f"{protocol.colluders:,} colluding")
-    return parts
-
 
 @dataclass(frozen=True)
-class Aggregated(_Shape):
+class Aggregated(Crowded):
     """Only the sum of the reports of ``n`` users is released, as by secure aggregation.
 
     ``randomizer``: binary randomized response, a unary encoding (RAPPOR, OUE), discrete Laplace or
@@ -105,19 +63,13 @@ class Aggregated(_Shape):
                 " DiscreteGaussian or a NoiseShare",
                 str(self.randomizer),
             )
-        checks.one_of("neighbours", self.neighbours, NEIGHBOURS)
+        self.check_crowd()
         if binary and self.neighbours == "remove":
             raise ParameterError(
                 "neighbours",
                 "'replace' for binary randomized response: it has no value 'none'",
                 "remove",
             )
-        _checked_crowd(self)
-
-    @property
-    def crowd(self) -> int:
-        """How many users, the victim included, are sure to hide each other."""
-        return (self.minimum_batch or self.n) - self.colluders
 
     @property
     def eps0(self) -> float:
@@ -131,11 +83,14 @@ class Aggregated(_Shape):
             return [[BitCounter(Bits(likely, rare, rare, likely), self.crowd - 1, 0)]]
         if isinstance(what, UnaryEncoding):
             return self._unary(what)
-        noise, most = _noise(what)
-        counter = NoisyCounter(noise.total(self.crowd), most)
+        counter = NoisyCounter(self.noise_of_all(self.crowd), _noise(what)[1])
         if isinstance(what, NoiseShare) and what.k is not None:
-            return self._moved(counter)
+            return self.moved(counter)
         return [[counter]]
+
+    def noise_of_all(self, users: int) -> Noise:
+        """The law of the noise of so many users, where reports are numbers or counts with noise."""
+        return _noise(self.randomizer)[0].total(users)
 
     def _unary(self, what: UnaryEncoding) -> Scenes:
         """All others hold the victim's other value, the victim's own, or (there are three)
@@ -156,10 +111,8 @@ class Aggregated(_Shape):
             str(self.randomizer),
             "only sums released",
         ]
-        return ", ".join([*parts, *_words(self), f"values {_HOW[self.neighbours]}"])
-
-
-_HOW = {"replace": "replaced", "remove": "removed"}
+        local = ["no local guarantee"] if math.isinf(self.eps0) else []
+        return ", ".join([*parts, *self.crowd_words(), *local])
 
 
 def _noise(what: Randomizer | NoiseShare) -> tuple[Noise, int]:
@@ -173,7 +126,7 @@ def _noise(what: Randomizer | NoiseShare) -> tuple[Noise, int]:
 
 
 @dataclass(frozen=True)
-class SampleThreshold(_Shape):
+class SampleThreshold(Released):
     """Each user reports the true value with probability ``rate``; counts below ``threshold`` are
     dropped.
 
@@ -207,7 +160,7 @@ class SampleThreshold(_Shape):
             return [[self._counter()]]
         (up, down), fewest = self._leakiest(), self.threshold - 1
         pairs = [(up, down), *((own, other) for own in (up, fewest) for other in (0, fewest))]
-        rising, falling = self._moved(self._counter())[0]
+        rising, falling = self.moved(self._counter())[0]
         return [
             [replace(rising, holders=own), replace(falling, holders=other)]
             for own, other in pairs
@@ -231,12 +184,12 @@ class SampleThreshold(_Shape):
         return (
             f"{users}, each reporting with probability {self.rate:g}, counts below"
             f" {self.threshold}{above}"
-            f" dropped, values {_HOW[self.neighbours]}"
+            f" dropped, values {NEIGHBOURS[self.neighbours]}, no local guarantee"
         )
 
 
 @dataclass(frozen=True)
-class WithDummies(_Shape):
+class WithDummies(Crowded):
     """True values of ``n`` users, shuffled among fake ones: per value a number drawn from
     ``dummies``.
 
@@ -244,7 +197,8 @@ class WithDummies(_Shape):
     ``colluders`` tell
     which are theirs, at least ``minimum_batch`` users take part. There is no local guarantee:
     who sees
-    reports before the shuffle sees the truth.
+    reports before the shuffle sees the truth. With a ``randomizer`` (``KRR``) users randomize their
+    values, too, and the local guarantee is its budget; dummies are then Poisson numbers.
     """
 
     dummies: Noise
@@ -253,27 +207,41 @@ class WithDummies(_Shape):
     by_users: bool = False
     colluders: int = 0
     minimum_batch: int | None = None
+    randomizer: KRR | None = field(default=None, metadata={"described": True})
 
     def __post_init__(self) -> None:
         if not isinstance(self.dummies, Noise) or not self.dummies.one_sided:
             raise ParameterError(
-                "dummies", "PoissonNoise, BinomialNoise or NegativeBinomialNoise", self.dummies
+                "dummies", "numbers that are never negative, such as PoissonNoise", self.dummies
             )
-        checks.one_of("neighbours", self.neighbours, NEIGHBOURS)
-        _checked_crowd(self)
+        self.check_crowd()
+        if self.randomizer is None:
+            return
+        if not isinstance(self.randomizer, KRR):
+            raise ParameterError("randomizer", "KRR, or left out", str(self.randomizer))
+        if not isinstance(self.dummies, PoissonNoise):
+            raise ParameterError("dummies", "PoissonNoise where users randomize", self.dummies)
+        if self.neighbours != "replace":
+            raise ParameterError(
+                "neighbours", "'replace' for randomized response: it has no value 'none'", "remove"
+            )
 
     @property
-    def crowd(self) -> int:
-        """How many users, the victim included, are sure to hide each other."""
-        return (self.minimum_batch or self.n) - self.colluders
+    def eps0(self) -> float:
+        return math.inf if self.randomizer is None else self.randomizer.eps0
 
     def scenes(self) -> Scenes:
         noise = self.dummies.total(self.crowd) if self.by_users else self.dummies
-        return self._moved(NoisyCounter(noise))
+        if self.randomizer is not None:
+            return [[RandomizedCounter(self.randomizer, self.crowd - 1, noise.mean)]]
+        return self.moved(NoisyCounter(noise))
 
     def __str__(self) -> str:
         who = "each user" if self.by_users else "the shuffler"
-        parts = [f"{self.n:,} true values", f"dummies per value from {who}: {self.dummies}"]
-        return ", ".join(
-            [*parts, *_words(self), f"values {_HOW[self.neighbours]}", "no local guarantee"]
-        )
+        several = "s" * (self.n > 1)
+        what = f"true value{several}"
+        if self.randomizer is not None:
+            what = f"report{several} of {self.randomizer}"
+        parts = [f"{self.n:,} {what}", f"dummies per value from {who}: {self.dummies}"]
+        local = ["no local guarantee"] if self.randomizer is None else []
+        return ", ".join([*parts, *self.crowd_words(), *local])

@@ -78,6 +78,10 @@ class Randomizer(ABC):
         """Candidate worst pairs for the swap bound, up to exchanging the two; none if unknown."""
         return []
 
+    def part_swaps(self) -> list[Swap]:
+        """The same where a report tells of one of several parts, and pairs of all kinds mix."""
+        return self.swaps()
+
 
 @dataclass(frozen=True)
 class Wrapper(Randomizer):

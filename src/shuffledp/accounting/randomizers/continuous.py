@@ -100,7 +100,7 @@ class Laplace(AdditiveNoise):
     0.13
     """
 
-    eps0: float = field(kw_only=True)
+    eps0: float
     pair_argument: ClassVar[str] = "0 against 1 is the worst pair (docs/proofs/laplace_pair.md)"
 
     def __post_init__(self) -> None:
@@ -195,11 +195,7 @@ class DiscreteLaplace(AdditiveNoise):
         object.__setattr__(
             self, "eps0", checks.real("eps0", self.eps0, "a number in (0, 100)", 0.0, 100.0)
         )
-        if (
-            isinstance(self.levels, bool)
-            or not isinstance(self.levels, int)
-            or not 1 <= self.levels <= 20000
-        ):
+        if checks.store_size(self, "levels", 1) > 20000:
             raise ParameterError("levels", "an integer from 1 to 20000", self.levels)
 
     def __str__(self) -> str:

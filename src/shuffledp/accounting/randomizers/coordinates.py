@@ -16,6 +16,7 @@ from shuffledp.accounting.randomizers.continuous import (
 from shuffledp.accounting.randomizers.discrete_gaussian import DiscreteGaussian
 from shuffledp.accounting.randomizers.finite import OneBitMean
 from shuffledp.accounting.randomizers.piecewise import DiscretePiecewise, Piecewise
+from shuffledp.accounting.randomizers.swaps import Swap, one_of_several
 from shuffledp.errors import ParameterError
 
 _INNER = (
@@ -59,7 +60,7 @@ class OneCoordinate(Randomizer):
             raise ParameterError(
                 "randomizer", "one-bit mean, piecewise, Laplace or Gaussian noise on a line", inner
             )
-        checks.whole("dimensions", self.dimensions, 1)
+        checks.store_size(self, "dimensions", 1)
 
     @property
     def eps0(self) -> float:  # type: ignore[override]
@@ -75,6 +76,9 @@ class OneCoordinate(Randomizer):
 
     def __str__(self) -> str:
         return f"one of {self.dimensions} coordinates: {self.randomizer}"
+
+    def swaps(self) -> list[Swap]:
+        return one_of_several(self.randomizer.part_swaps())
 
     def blankets(self) -> list[VictimPair]:
         return self.randomizer.blankets()
@@ -111,7 +115,7 @@ class GaussianVector(Gaussian):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole("dimensions", self.dimensions, 1)
+        checks.store_size(self, "dimensions", 1)
         if self.scalar:
             raise ParameterError("scalar", "left out for vectors", self.scalar)
 

@@ -46,7 +46,7 @@ class DiscreteGaussian(AdditiveNoise):
     pair_argument: ClassVar[str] = "0 against the top is the worst pair (docs/proofs/devices.md)"
 
     def __post_init__(self) -> None:
-        if checks.whole("levels", self.levels, 1) > 20000:
+        if checks.store_size(self, "levels", 1) > 20000:
             raise ParameterError("levels", "an integer from 1 to 20000", self.levels)
         object.__setattr__(self, "variance", checks.positive("variance", self.variance))
         if self.variance > 1e8:

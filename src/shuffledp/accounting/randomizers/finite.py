@@ -107,7 +107,7 @@ class _OneOfK(Symmetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "k", checks.whole("k", self.k, 2))
+        checks.store_size(self, "k", 2)
 
     @property
     def _only_two(self) -> bool:
@@ -172,6 +172,7 @@ class BinaryRR(KRR):
     """
 
     k: int = field(default=2, init=False)
+    eps0: float = field(kw_only=False)
 
     def __str__(self) -> str:
         return f"binary randomized response, eps0 = {self.eps0:g}"
@@ -227,7 +228,7 @@ class LocalHashing(_OneOfK):
     def __post_init__(self) -> None:
         super().__post_init__()
         g = min(round(math.exp(min(self.eps0, 30.0))) + 1, 2**31) if self.g is None else self.g
-        object.__setattr__(self, "g", checks.whole("g", g, 2))
+        object.__setattr__(self, "g", checks.size("g", g, 2))
 
     def __str__(self) -> str:
         return f"local hashing to {self.g} values, eps0 = {self.eps0:g}"
@@ -315,7 +316,7 @@ class SubsetSelection(_OneOfK):
     def __post_init__(self) -> None:
         super().__post_init__()
         d = max(1, round(self.k / (math.exp(self.eps0) + 1.0))) if self.d is None else self.d
-        object.__setattr__(self, "d", checks.whole("d", d, 1))
+        object.__setattr__(self, "d", checks.size("d", d, 1))
         if self.d is not None and self.d >= self.k:
             raise ParameterError("d", f"less than k = {self.k}", self.d)
 

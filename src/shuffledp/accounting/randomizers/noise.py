@@ -17,6 +17,9 @@ from shuffledp.numerics import integer_laws
 from shuffledp.numerics.integer_laws import IntegerLaw
 from shuffledp.numerics.rounding import roundings, up
 
+_FEW = 4096
+"""Numbers up to which sums of two laws are convolved."""
+
 
 class Noise(ABC):
     """A law on the whole numbers."""
@@ -195,6 +198,8 @@ class PolyaNoise(Noise):
         if self.shape == 1.0:
             return integer_laws.two_sided_geometric(self.ratio)
         one = integer_laws.negative_binomial(self.shape, self.ratio)
+        if one.low.size > _FEW:
+            return integer_laws.polya(self.shape, self.ratio)
         return one.plus(one.mirrored())
 
     @property
@@ -206,8 +211,11 @@ class PolyaNoise(Noise):
         return 2.0 * self.shape * self.ratio / (1.0 - self.ratio) ** 2
 
     def pure(self, shift: int) -> float:
-        # a whole discrete Laplace number hides the shift, what is added to it cannot help
-        return up(shift / self.scale, roundings(8)) if self.shape >= 1.0 else math.inf
+        # a whole discrete Laplace number hides the shift, what is added to it cannot help; shapes
+        # that make up a whole but for a rounding move each ratio by as much
+        if self.shape < 1.0:
+            return math.inf
+        return up(shift / self.scale + shift * roundings(8), roundings(8))
 
     def __str__(self) -> str:
         kind = "discrete Laplace" if self.shape == 1.0 else f"Pólya (shape {self.shape:g})"
@@ -246,6 +254,46 @@ class DiscreteGaussianNoise(Noise):
         return f"{of}discrete Gaussian noise of spread {self.spread:g}"
 
 
+@dataclass(frozen=True)
+class TruncatedLaplaceNoise(Noise):
+    """The sum of ``copies`` numbers in 0..2 centre, each with mass proportional to
+    exp(-|k - centre| / scale): discrete Laplace noise that is never negative."""
+
+    centre: int
+    scale: float
+    copies: int = 1
+    one_sided = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "centre", checks.count("centre", self.centre))
+        scale = checks.real("scale", self.scale, "a finite number above 0.01", 0.01, math.inf)
+        object.__setattr__(self, "scale", scale)
+        object.__setattr__(self, "copies", checks.count("copies", self.copies))
+
+    def total(self, count: int) -> TruncatedLaplaceNoise:
+        return TruncatedLaplaceNoise(self.centre, self.scale, count * self.copies)
+
+    def _one(self) -> IntegerLaw:
+        return integer_laws.truncated_laplace(self.centre, self.scale)
+
+    def law(self) -> IntegerLaw:
+        return self._one().times(self.copies)
+
+    @property
+    def mean(self) -> float:
+        return float(self.copies * self.centre)
+
+    @property
+    def variance(self) -> float:
+        one = self._one()
+        k = one.start + np.arange(one.low.size) - self.centre
+        return self.copies * float(one.low @ k**2)
+
+    def __str__(self) -> str:
+        of = f"sums of {self.copies:,} " if self.copies > 1 else ""
+        return f"{of}Laplace numbers of scale {self.scale:g} in 0..{2 * self.centre:,}"
+
+
 NOISES: dict[str, type[Noise]] = {
     "poisson": PoissonNoise,
     "binomial": BinomialNoise,
@@ -253,6 +301,7 @@ NOISES: dict[str, type[Noise]] = {
     "skellam": SkellamNoise,
     "polya": PolyaNoise,
     "discrete-gaussian": DiscreteGaussianNoise,
+    "truncated-laplace": TruncatedLaplaceNoise,
 }
 """By their names in descriptions."""
 
@@ -294,8 +343,8 @@ class NoiseShare:
         if not isinstance(self.noise, Noise):
             raise ParameterError("noise", "a noise such as SkellamNoise(0.5)", self.noise)
         if self.k is not None:
-            object.__setattr__(self, "k", checks.whole("k", self.k, 2))
-        object.__setattr__(self, "levels", checks.whole("levels", self.levels, 1))
+            checks.store_size(self, "k", 2)
+        checks.store_size(self, "levels", 1)
         if self.k is not None and self.levels != 1:
             raise ParameterError("levels", "left out where k is given", self.levels)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shuffledp import checks
 from shuffledp.accounting.randomizers.finite import Kinds, Symmetric
@@ -29,6 +29,7 @@ class Piecewise(Symmetric):
     0.136
     """
 
+    eps0: float = field(kw_only=False)
     pair_argument = (
         "less overlap of the two windows is a mean-preserving spread; windows of values far apart"
         " do not overlap"
@@ -36,6 +37,9 @@ class Piecewise(Symmetric):
 
     def swaps(self) -> list[Swap]:
         return windows(self.eps0, 2.0, 2.0 / math.expm1(0.5 * self.eps0))
+
+    def part_swaps(self) -> list[Swap]:
+        return windows(self.eps0, 2.0, 2.0 / math.expm1(0.5 * self.eps0), overlaps=(0.0, 1.0))
 
     def __str__(self) -> str:
         return f"piecewise mechanism on [-1, 1], eps0 = {self.eps0:g}"
@@ -86,12 +90,15 @@ class DiscretePiecewise(Symmetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.whole("levels", self.levels, 1)
-        if checks.whole("window", self.window, 1) > self.levels:
+        checks.store_size(self, "levels", 1)
+        if checks.store_size(self, "window", 1) > self.levels:
             raise ParameterError("window", f"at most levels = {self.levels}", self.window)
 
     def swaps(self) -> list[Swap]:
         return windows(self.eps0, self.levels - self.window, self.window)
+
+    def part_swaps(self) -> list[Swap]:
+        return windows(self.eps0, self.levels - self.window, self.window, overlaps=(0.0, 1.0))
 
     def __str__(self) -> str:
         return (

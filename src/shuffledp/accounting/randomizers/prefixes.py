@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from shuffledp import checks
 from shuffledp.accounting.randomizers.base import Randomizer, VictimPair
 from shuffledp.accounting.randomizers.finite import LocalHashing
+from shuffledp.accounting.randomizers.swaps import Swap, one_of_several
 from shuffledp.errors import ParameterError
 
 
@@ -42,9 +43,9 @@ class OnePrefix(Randomizer):
     eps0: float = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        if not 1 <= checks.whole("bits", self.bits, 1) <= 62:
+        if not 1 <= checks.store_size(self, "bits", 1) <= 62:
             raise ParameterError("bits", "an integer from 1 to 62", self.bits)
-        if checks.whole("step", self.step, 1) > self.bits or self.bits % self.step:
+        if checks.store_size(self, "step", 1) > self.bits or self.bits % self.step:
             raise ParameterError("step", f"a divisor of bits = {self.bits}", self.step)
         object.__setattr__(self, "g", self.hashing.g)
 
@@ -59,6 +60,9 @@ class OnePrefix(Randomizer):
 
     def __str__(self) -> str:
         return f"one prefix of {self.bits} bits: {self.hashing}"
+
+    def swaps(self) -> list[Swap]:
+        return one_of_several(self.hashing.swaps())
 
     def blankets(self) -> list[VictimPair]:
         return self.hashing.blankets()

@@ -165,6 +165,33 @@ def _together(kinds: Sequence[Arrival]) -> Arrival:
     return Arrival(mass, first, second, partners, kinds[0].slot, kinds[0].weight)
 
 
+def one_of_several(pairs: Sequence[Swap]) -> list[Swap]:
+    """A report names one of several parts of a value, drawn alike for all users, and tells of it.
+
+    ``pairs``: those of one part, their laws closed under exchanging the two. In some parts the
+    victim's two values may agree, and a user's laws in two parts have nothing to do with each other
+    (docs/proofs/swap.md, section 12). None where laws differ in the range of rho / r.
+    """
+    laws = [law for pair in pairs for law in pair.laws]
+    ranges = np.array([[law.swap.min(), law.swap.max()] for law in laws])
+    if not (laws and all(x.symmetric for x in pairs) and np.ptp(ranges, axis=0).max() < 1e-12):
+        return []
+    laws += [replace(law, second=law.first) for law in laws]
+    arrivals = [
+        tuple(replace(kind, partners=_anybody(kind, len(laws))) for kind in kinds)
+        for pair in pairs
+        for kinds in pair.arrivals
+    ]
+    arrivals += [tuple(replace(kind, second=kind.first) for kind in kinds) for kinds in arrivals]
+    return [replace(pairs[0], laws=tuple(laws), arrivals=tuple(arrivals))]
+
+
+def _anybody(kind: Arrival, laws: int) -> tuple[tuple[int, float, float], ...]:
+    """Any law may meet whatever rho / r is possible at these reports."""
+    ends = sorted({(low, high) for _, low, high in kind.partners})
+    return tuple((law, low, high) for law in range(laws) for low, high in ends)
+
+
 Table = Mapping[tuple[int, ...], float]
 """(likely under x, x', x'') -> measure of such outcomes."""
 
@@ -239,7 +266,9 @@ _OVERLAPS = (0.0, 0.02, 0.1, 0.3, 0.7, 1.0)
 """Of the windows of the victim's two values, as shares: a pair of ends for each cell."""
 
 
-def windows(eps0: float, gap: float, window: float) -> list[Swap]:
+def windows(
+    eps0: float, gap: float, window: float, overlaps: Sequence[float] = _OVERLAPS
+) -> list[Swap]:
     """Outcomes on a line of length gap + 2 window; a value's window, of that length, is likelier.
 
     What the windows of the victim's two values share lies in one of few cells, and another user's
@@ -248,7 +277,7 @@ def windows(eps0: float, gap: float, window: float) -> list[Swap]:
     length, size = Fraction(gap) + 2 * Fraction(window), Fraction(window)
     unit = 1.0 / (float(length) + math.expm1(eps0) * window)
     found = []
-    for low, high in itertools.pairwise(_OVERLAPS):
+    for low, high in itertools.pairwise(overlaps):
         corners = _window_corners(length, size, Fraction(low) * size, Fraction(high) * size)
         laws = tuple(_level_law(eps0, unit, corner, 2) for corner in corners)
         ends: list[dict[tuple[int, ...], float]] = []

@@ -54,7 +54,7 @@ class UnaryEncoding(Randomizer):
     pair_argument = BY_SYMMETRY
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checks.whole("k", self.k, 2))
+        checks.store_size(self, "k", 2)
         (checks.probability if self.lose is None else checks.unit)("keep", self.keep)
         checks.probability("flip", self.flip)
         if self.flip >= self.keep:

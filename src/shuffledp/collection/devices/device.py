@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.accounting.randomizers.catalogue import BY_CLASS
 from shuffledp.collection.devices.stream import Stream
-from shuffledp.errors import ParameterError
+from shuffledp.errors import NOT_SHOWN, ParameterError
 
 Reports = NDArray[Any]
 """One row of integers per report."""
@@ -33,6 +33,8 @@ class Device(ABC):
     >>> from shuffledp.collection.devices import device, simulation
     >>> device(KRR(4, eps0=3.0)).encode([0, 1, 2], simulation(seed=1)).shape
     (3, 1)
+    >>> device(KRR(2, eps0=3.0)).encode(["no"], simulation(seed=1), categories=["yes", "no"]).shape
+    (1, 1)
     """
 
     randomizer: Randomizer
@@ -57,22 +59,26 @@ class Device(ABC):
     def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
         """Reports of a block of inputs."""
 
-    def encode(self, values: ArrayLike, stream: Stream) -> Reports:
+    def encode(
+        self, values: ArrayLike, stream: Stream, categories: Sequence[str] | None = None
+    ) -> Reports:
         """One report per value, fewer where users stay silent.
 
         Parameters
         ----------
         values
-            What the users hold.
+            What the users hold: numbers, or texts out of ``categories``.
         stream
             Where randomness comes from: ``secure()``, or ``simulation(seed)`` in experiments.
+        categories
+            The declared values, in the order of their numbers.
 
         Returns
         -------
         numpy.ndarray
             Integers, one row per report.
         """
-        inputs = self._inputs(values)
+        inputs = self._inputs(values if categories is None else named(values, categories))
         step = max(1, _BLOCK // self.width)
         out = np.empty((len(inputs), self.columns), self.dtype)
         filled = 0
@@ -81,6 +87,17 @@ class Device(ABC):
             out[filled : filled + len(block)] = block
             filled += len(block)
         return out[:filled]
+
+
+def named(values: Any, categories: Sequence[str]) -> NDArray[np.int64]:
+    """Texts as their places in a list of different ones."""
+    places = {name: place for place, name in enumerate(categories)}
+    if len(places) < len(categories):
+        raise ParameterError("categories", "each given once", list(categories))
+    found = np.fromiter((places.get(value, -1) for value in values), np.int64)
+    if (bad := np.flatnonzero(found < 0)).size:
+        raise ParameterError("values", f"of the categories only (row {bad[0] + 1})", NOT_SHOWN)
+    return found
 
 
 def categories(values: ArrayLike, k: int) -> NDArray[np.int64]:

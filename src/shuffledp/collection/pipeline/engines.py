@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any, Protocol
 
 from shuffledp.collection.analysis import Tally
 from shuffledp.collection.devices import Device, Stream
 from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.pipeline.job import Job, numbered
-from shuffledp.collection.pipeline.tables import ROWS, read
+from shuffledp.collection.pipeline.tables import ROWS, Source, read
 from shuffledp.collection.shuffling import Shuffler
 from shuffledp.collection.shuffling.shuffler import MEMORY
 from shuffledp.errors import ParameterError
@@ -68,11 +67,11 @@ class Engine(ABC):
     """Bytes for the rows at hand, the reports waiting to be shuffled, and what is counted."""
 
     @abstractmethod
-    def tallied(self, job: Job, data: str | Path, advance: Advance) -> Tally:
+    def tallied(self, job: Job, data: Source, advance: Advance) -> Tally:
         """What was counted over all users."""
 
     @abstractmethod
-    def shuffled(self, job: Collection, data: str | Path, advance: Advance) -> Iterator[Reports]:
+    def shuffled(self, job: Collection, data: Source, advance: Advance) -> Iterator[Reports]:
         """All reports, every order as likely; too few are refused."""
 
 
@@ -91,7 +90,7 @@ class Embedded(Engine):
         self._stream, self.memory = stream, memory
         self.simulated = stream.simulated
 
-    def reports(self, job: Collection, data: str | Path, advance: Advance) -> Iterator[Reports]:
+    def reports(self, job: Collection, data: Source, advance: Advance) -> Iterator[Reports]:
         """Reports of all users, in the order of the table: for the shuffler only."""
         parts = read(data, job.columns, rows=_rows(job, self.memory), size=self.memory // 8)
         for row, batch in numbered(parts):
@@ -99,13 +98,13 @@ class Embedded(Engine):
             yield job.encode(batch, row, self._stream)
             advance(batch.num_rows)
 
-    def tallied(self, job: Job, data: str | Path, advance: Advance) -> Tally:
+    def tallied(self, job: Job, data: Source, advance: Advance) -> Tally:
         tally = job.tally(self.memory // 2)
         for block in self.reports(job, data, advance):
             tally.add(block)
         return tally
 
-    def shuffled(self, job: Collection, data: str | Path, advance: Advance) -> Iterator[Reports]:
+    def shuffled(self, job: Collection, data: Source, advance: Advance) -> Iterator[Reports]:
         return self.mixed(self.reports(job, data, advance), job.n)
 
     def mixed(self, reports: Iterable[Reports], minimum: int) -> Iterator[Reports]:

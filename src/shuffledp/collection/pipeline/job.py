@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +110,9 @@ class Job:
         if self.norm is not None and self.task != "vector":
             raise ParameterError("norm", "left out unless the task is vector", self.norm)
 
+    counts_users: ClassVar[bool] = False
+    """Whether the description of what users run says how many there are."""
+
     @property
     def most_users(self) -> int:
         """No more reports than this are of different users."""
@@ -117,10 +121,10 @@ class Job:
     @property
     def question(self) -> Task:
         """As the planner knows it."""
-        cells = self.task == "quantiles"
         return planning.task(
-            "histogram" if cells else self.task,
-            k=self.bins if cells else len(self.categories),
+            self.task,
+            k=len(self.categories),
+            bins=self.bins,
             bits=8 * self.letters,
             dimensions=len(self.columns),
             norm=None if self.norm is None else self.norm / (self.high - self.low),
@@ -137,12 +141,22 @@ class Job:
         known = self.question.randomizers()
         checks.one_of("mechanism", self.mechanism, ["best", *known])
         if self.mechanism == "best":
-            choices = plan(self.question, target, progress).choices
-            usable = [c for c in choices if self.task != "quantiles" or c.name != "hadamard"]
-            name, strength = usable[0].name, usable[0].strength
+            best = plan(self.question, target, progress).best
+            name, strength = best.name, best.strength
         else:
             name, strength = self.mechanism, target.largest(known[self.mechanism])[0]
         return replace(self, mechanism=name, strength=strength)
+
+    def at_budget(self, eps0: float) -> Job:
+        """With this local budget, as a plan found it; what it guarantees is computed."""
+        known = self.question.randomizers()
+        if self.mechanism == "best":
+            raise ParameterError("mechanism", "named, with a local budget", self.mechanism)
+        build = known[checks.one_of("mechanism", self.mechanism, known)]
+        if build(checks.positive("eps0", eps0)).eps0 == math.inf:
+            raise ParameterError("eps0", "left out for noise without a pure budget", eps0)
+        fixed = replace(self, strength=eps0)
+        return replace(fixed, epsilon=fixed.guarantee.upper)
 
     @property
     def guarantee(self) -> Interval:
@@ -157,12 +171,31 @@ class Job:
             )
         return self
 
+    @property
+    def protocol(self) -> Shuffled:
+        """What is accounted for."""
+        return Shuffled(self.device.randomizer, self.n)
+
+    @property
+    def described(self) -> str:
+        """What users run, in words."""
+        return str(self.device.randomizer)
+
+    @property
+    def eps0(self) -> float:
+        """Local budget, infinite if there is none."""
+        return self.device.randomizer.eps0
+
     def encode(self, batch: Any, first_row: int, stream: Stream) -> Reports:
         """Reports of the users in a record batch."""
         columns = [plain(column) for column in batch.columns]
+        return self.device.encode(self.inputs(columns, first_row), stream)
+
+    def inputs(self, columns: Sequence[Any], first_row: int) -> NDArray[Any]:
+        """What devices are given, of the rows that have it."""
         if self.bad_rows == "drop":
             columns = self._good(columns)
-        return self.device.encode(self._inputs(columns, first_row), stream)
+        return self._inputs(columns, first_row)
 
     def _good(self, columns: Sequence[Any]) -> list[Any]:
         """The rows with a declared value in every column."""
@@ -236,13 +269,14 @@ class Job:
     def label(self) -> str:
         """What the answer cost, and what the guarantee does not cover:
         the same words wherever it is shown."""
-        device = f"{self.device.randomizer}"
+        device = self.described
+        users = device if self.counts_users else f"{self.n:,} users, {device}"
         dropped = [DROPPED] * (self.bad_rows == "drop")
         if not self.shuffled:
             alone = f"{UNSHUFFLED}; each report alone is {device}"
             return "; ".join([*filter(None, [self.uncovered]), alone, *dropped])
         known = self.guarantee
-        said = [f"{privacy(known, self.delta, self.uncovered)}, {self.n:,} users, {device}"]
+        said = [f"{privacy(known, self.delta, self.uncovered)}, {users}"]
         if known.upper > self.epsilon:
             said.append(f"NOT the promised epsilon {in_full(self.epsilon)}, which needs more users")
         return "; ".join(said + dropped)

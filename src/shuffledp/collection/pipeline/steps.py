@@ -18,7 +18,7 @@ from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.pipeline.engines import Advance, Embedded, Engine, check_users
 from shuffledp.collection.pipeline.job import Job, numbered, present, texts
 from shuffledp.collection.pipeline.report_files import read_reports, write_reports
-from shuffledp.collection.pipeline.tables import kind, parquet_rows, read, written
+from shuffledp.collection.pipeline.tables import Source, as_table, kind, known_rows, read, written
 from shuffledp.collection.shuffling import Shuffler
 from shuffledp.collection.shuffling.shuffler import MEMORY
 from shuffledp.errors import ParameterError
@@ -40,7 +40,7 @@ def _free(_job: Job, _batches: frozenset[str]) -> None:
 
 
 def survey(
-    data: str | Path,
+    data: Source,
     columns: Sequence[str],
     *,
     values: bool,
@@ -271,7 +271,7 @@ def analyze(
 
 def run(
     job: Job,
-    data: str | Path,
+    data: Source,
     engine: Engine,
     *,
     reports: str | Path | None = None,
@@ -288,7 +288,8 @@ def run(
     job
         What is collected.
     data
-        The table of what users hold.
+        The table of what users hold: a file, a data frame of pandas or polars, an Arrow table, a
+        mapping of columns, or the values of the one column.
     engine
         Where it runs: ``Embedded(stream)``, or Spark.
     reports
@@ -303,13 +304,16 @@ def run(
     tuple
         The job as it ran, and the estimate.
     """
+    data = as_table(data, job.columns)
     if reports is not None:
         kind("reports", reports)
-        check_apart("reports", reports, "the data", data)
+        if isinstance(data, str | Path):
+            check_apart("reports", reports, "the data", data)
     job = replace(job.checked(), shuffled=True, simulated=engine.simulated)
     rows = _Rows(advance)
-    if kind("data", data) == ".parquet":
-        check_users(job, parquet_rows(data), "rows of the table")
+    in_all = known_rows(data)
+    if in_all is not None:
+        check_users(job, in_all, "rows of the table")
     if reports is None:
         tally = engine.tallied(job, data, rows)
         if tally.reports < job.n:
@@ -323,7 +327,7 @@ def run(
         blocks = _booked(engine.shuffled(job, data, rows), lambda: book(job, frozenset()))
         write_reports(job, _counted(blocks, tally), reports)
         found = job.estimate(tally)
-    in_all = parquet_rows(data) if kind("data", data) == ".parquet" else rows.seen
+    in_all = rows.seen if in_all is None else in_all
     return job, replace(found, dropped=in_all - found.reports)
 
 

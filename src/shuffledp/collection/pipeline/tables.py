@@ -1,10 +1,10 @@
-"""Columns of CSV and Parquet files, block by block."""
+"""Columns of CSV and Parquet files, and of tables in memory, block by block."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ _KINDS = (".csv", ".parquet")
 
 def kind(parameter: str, path: str | Path) -> str:
     """.csv or .parquet."""
-    suffix = Path(path).suffix.lower()
+    suffix = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
     if suffix not in _KINDS:
         raise ParameterError(parameter, "a .csv or .parquet file", str(path))
     return suffix
@@ -50,6 +50,8 @@ def _readable(path: str | Path) -> Iterator[None]:
         yield
     except ShuffleDPError:
         raise
+    except FileNotFoundError:
+        raise ParameterError("data", "a readable table: there is no such file", str(path)) from None
     except (OSError, pa.ArrowException, ValueError, csv.Error) as error:
         raise ParameterError("data", "a readable table", f"{path}: {_reason(error)}") from error
 
@@ -64,8 +66,55 @@ def _reason(error: Exception) -> str:
     return re.sub(r"(got \d+): .*", r"\1", lines[0])
 
 
+Source = str | Path | Any
+"""A CSV or Parquet file, or an Arrow table as ``as_table`` makes it."""
+
+
+def as_table(data: Any, columns: Sequence[str] = ()) -> Source:
+    """A path as it is; anything else as an Arrow table.
+
+    Data frames and tables of pandas, polars, Arrow and all that speak its C interface, a mapping of
+    columns, or, where there is one column, its values.
+    """
+    if isinstance(data, str | Path):
+        return data
+    pa = arrow()
+    try:
+        if isinstance(data, pa.Table):
+            return data
+        if isinstance(data, pa.RecordBatchReader):
+            return data.read_all()
+        if isinstance(data, Mapping):
+            return pa.table({str(name): _array(values) for name, values in data.items()})
+        if hasattr(data, "iloc") and hasattr(data, "columns"):  # pandas: NaN are missing values
+            return pa.Table.from_pandas(data, preserve_index=False)
+        if hasattr(data, "columns") and hasattr(data, "__arrow_c_stream__"):
+            return pa.table(data)
+        if isinstance(data, Iterable) and not isinstance(data, bytes) and len(columns) == 1:
+            return pa.table({columns[0]: _array(data)})
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise ParameterError(
+            "data", "a table", f"{type(data).__name__}: {_reason(error)}"
+        ) from None
+    raise ParameterError(
+        "data", "a file, a table, a mapping of columns, or the values of one", type(data).__name__
+    )
+
+
+def _array(values: Any) -> Any:
+    known = hasattr(values, "__arrow_array__") or isinstance(values, np.ndarray)
+    return arrow().array(values if known else list(values), from_pandas=True)
+
+
+def known_rows(data: Source) -> int | None:
+    """How many rows there are, where that is known without reading them."""
+    if not isinstance(data, str | Path):
+        return int(data.num_rows)
+    return parquet_rows(data) if kind("data", data) == ".parquet" else None
+
+
 def read(
-    path: str | Path, columns: Sequence[str], *, rows: int = ROWS, size: int = BYTES
+    path: Source, columns: Sequence[str], *, rows: int = ROWS, size: int = BYTES
 ) -> Iterator[Any]:
     """Record batches of these columns, in order: at most this many rows,
     and about so many bytes."""
@@ -87,9 +136,13 @@ def _joined(batches: list[Any]) -> Any:
     return arrow().Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
-def _batches(path: str | Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
+def _batches(path: Source, columns: Sequence[str], rows: int) -> Iterator[Any]:
     """As the file is laid out."""
     pa = arrow()
+    if isinstance(path, pa.Table):
+        check_columns(columns, path.column_names)
+        yield from path.select(list(columns)).to_batches(max_chunksize=rows)
+        return
     suffix = kind("data", path)
     with _readable(path):
         if suffix == ".parquet":

@@ -1,9 +1,19 @@
 """Planning a deployment: which randomizer, with which budget, for which error."""
 
+from shuffledp.collection.planning.attacks import Attack, attacks
 from shuffledp.collection.planning.plan import Choice, Plan, plan
-from shuffledp.collection.planning.shapes import Attack, Shape, attacks, shapes
+from shuffledp.collection.planning.shapes import Shape, makers, shapes
 from shuffledp.collection.planning.target import Target
-from shuffledp.collection.planning.tasks import HeavyHitters, Histogram, Mean, Task, Vector, task
+from shuffledp.collection.planning.tasks import (
+    HeavyHitters,
+    Histogram,
+    Mean,
+    Quantiles,
+    Sometimes,
+    Task,
+    Vector,
+    task,
+)
 
 __all__ = [
     "Attack",
@@ -12,11 +22,14 @@ __all__ = [
     "Histogram",
     "Mean",
     "Plan",
+    "Quantiles",
     "Shape",
+    "Sometimes",
     "Target",
     "Task",
     "Vector",
     "attacks",
+    "makers",
     "plan",
     "shapes",
     "task",

@@ -14,6 +14,7 @@ from shuffledp.collection.planning.tasks import Task
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
 from shuffledp.numerics.search import bisect
+from shuffledp.shown import Drawn, Shown
 
 _NEGLIGIBLE = 5.0
 """A local budget above which hardly anything is hidden: odds change 150-fold."""
@@ -64,7 +65,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Shown, Drawn):
     """All choices, the smallest error first; those that trust a shuffler, then the others."""
 
     task: Task
@@ -82,15 +83,28 @@ class Plan:
         """What the best choice means, in plain words."""
         best, users = self.best, f"{self.target.n:,} user{'s' if self.target.n > 1 else ''}"
         off = f"{100.0 * best.error:.2g} % of the range"
-        if self.task.name in ("histogram", "heavy-hitters"):
+        if self.task.name in ("histogram", "heavy-hitters", "quantiles"):
             off = f"{best.error * self.target.n:,.3g} of {users}"
-        said = [f"{best.name}: an estimate is off by about {off}, each round"]
+        rank = " in rank" if self.task.name == "quantiles" else ""
+        said = [f"{best.name}: an estimate is off by about {off}{rank}, each round"]
         if best.eps0 is not None and best.eps0 > _NEGLIGIBLE:
             said.append(
                 f"if the shuffler fails or colludes, only the local guarantee is left:"
                 f" eps0 = {best.eps0:.3g} is next to none"
             )
         return said
+
+    def __str__(self) -> str:
+        target, best = self.target, self.best
+        budget = "" if best.eps0 is None else f" at eps0 = {best.eps0:.6g}"
+        return "\n".join(
+            [
+                f"{self.task.name} of {target.n:,} users, epsilon {target.epsilon:g},"
+                f" delta {target.delta:g}, {target.rounds:,} round{'s' * (target.rounds > 1)}:"
+                f" {best.name}{budget}",
+                *self.advice,
+            ]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -102,6 +116,7 @@ class Plan:
             "delta": self.target.delta,
             "n": self.target.n,
             "rounds": self.target.rounds,
+            "colluders": self.target.colluders,
             "choices": [choice.to_dict() for choice in self.choices],
             "baselines": [choice.to_dict() for choice in self.baselines],
         }
@@ -117,7 +132,8 @@ def plan(
     Parameters
     ----------
     task
-        ``Histogram(k)``, ``Mean()``, ``Vector(dimensions)`` or ``HeavyHitters(bits)``.
+        ``Histogram(k)``, ``Quantiles(bins)``, ``Mean()``, ``Vector(dimensions)``,
+        ``HeavyHitters(bits)``, or one of them ``Sometimes``.
     target
         The guarantee, the users, the rounds.
     progress
@@ -142,6 +158,8 @@ def plan(
     }
     found = [_shuffled(task, target, name) for name in progress(builders)]
     choices = [choice for choice in found if choice is not None]
+    if not choices:
+        raise ParameterError("task", "one that some randomizer does here", task.name)
     local = [_local(task, target, name) for name in builders if _pure(builders[name])]
     baselines = [min(local, key=_error), _central(task, target)]
     return Plan(task, target, tuple(sorted(choices, key=_error)), tuple(baselines))

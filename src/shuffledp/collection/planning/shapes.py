@@ -1,7 +1,7 @@
-"""Other shapes of a histogram at the same guarantee: dummies, summed encodings, shares of noise.
+"""Other shapes at the same guarantee: dummies, thresholds, secure sums, split messages.
 
-Users send more than one message, or a vector that only a secure sum may see. And what colluding or
-malicious users could do to a plan.
+Users send more than one message, or a vector that only a secure sum may see, or trust the shuffler
+with more than an order.
 """
 
 from __future__ import annotations
@@ -12,27 +12,37 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from shuffledp.accounting.protocols import Aggregated, Counted, Rounds, Shuffled, WithDummies
-from shuffledp.accounting.randomizers import Randomizer, optimised_unary, rappor
-from shuffledp.accounting.randomizers.noise import NoiseShare, PoissonNoise, PolyaNoise
+from shuffledp.accounting.protocols import Aggregated, Counted, SampleThreshold, WithDummies
+from shuffledp.accounting.protocols.smallest import (
+    Goal,
+    Smallest,
+    laplace_dummies,
+    noise_shares,
+    poisson_dummies,
+    sample_threshold,
+    split_and_mix,
+)
+from shuffledp.accounting.protocols.split import SplitAndMix
+from shuffledp.accounting.randomizers import KRR, Randomizer, optimised_unary, rappor
+from shuffledp.accounting.randomizers.noise import NoiseShare
 from shuffledp.collection.analysis.support import Support, law
-from shuffledp.collection.devices import Device
-from shuffledp.collection.planning.plan import Choice
+from shuffledp.collection.devices import Device, device
 from shuffledp.collection.planning.target import Target
-from shuffledp.collection.planning.tasks import Histogram, Task
-from shuffledp.errors import ParameterError, ShuffleDPError
+from shuffledp.collection.planning.tasks import Histogram, Mean, Task
+from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
-from shuffledp.numerics.search import bisect
 
-SHARES = (0.0, 0.01, 0.1)
-"""Of the users: so many might collude, or lie."""
-_MOST_RATE, _MOST_SCALE = 1e7, 1e7
-_PRECISION = 1e-3
+_RATES = (0.5, 0.85)
+"""Shares of 1 - exp(-epsilon): probabilities of reporting that are tried."""
+_MORE = 1.0
+"""Local budget beyond that of shuffled reports, where dummies are added."""
+_FINEST, _COARSEST = 20_000.0, 8
+"""Noise of a larger scale takes long to account for; values are put on a grid at least so fine."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A way to count values other than one shuffled report per user.
+    """A way to count values, or to add numbers, other than one shuffled report per user.
 
     Parameters
     ----------
@@ -43,7 +53,7 @@ class Shape:
     messages
         Sent per user.
     error
-        Expected root mean squared error of a frequency.
+        Expected root mean squared error of a frequency, or of the mean.
     achieved
         delta at the target epsilon, labelled.
     protocol
@@ -74,12 +84,44 @@ class Shape:
         }
 
 
+def makers(task: Task, target: Target) -> dict[str, Callable[[], Shape]]:
+    """By name: what finds the best shape of this kind.
+
+    Parameters
+    ----------
+    task
+        A histogram or a mean.
+    target
+        The guarantee, the users, the rounds.
+    """
+    if isinstance(task, Mean):
+        return {
+            "noise-shares": lambda: _noise_shares(task, target),
+            "split-and-mix": lambda: _split(task, target),
+        }
+    if not isinstance(task, Histogram):
+        raise ParameterError("several_messages", "asked of a histogram or a mean", task.name)
+    return {
+        "dummies": lambda: _dummies(task, target),
+        "user-dummies": lambda: _dummies(task, target, by_users=True),
+        "krr-dummies": lambda: _randomized_dummies(task, target),
+        "laplace-dummies": lambda: _laplace_dummies(task, target),
+        "noise-shares": lambda: _noise_shares(task, target),
+        "split-and-mix": lambda: _split(task, target),
+        "sample-threshold": lambda: _thresholds(task, target),
+        "summed-rappor": lambda: _encoded(task, target, "summed-rappor", rappor),
+        "summed-oue": lambda: _encoded(task, target, "summed-oue", optimised_unary),
+    }
+
+
 def shapes(
     task: Task,
     target: Target,
     progress: Callable[[Iterable[str]], Iterable[str]] = iter,
 ) -> tuple[Shape, ...]:
-    """All other shapes of a histogram, the smallest error first.
+    """All other shapes of a histogram or a mean, the smallest error first.
+
+    Those that cannot meet the target, or not with laws that can be listed, are left out.
 
     Examples
     --------
@@ -88,74 +130,138 @@ def shapes(
     >>> found[-1].error > found[0].error
     True
     """
-    if not isinstance(task, Histogram):
-        raise ParameterError("several_messages", "asked of a histogram", task.name)
-    made: dict[str, Callable[[], Shape]] = {
-        "dummies": lambda: _dummies(task, target),
-        "noise shares": lambda: _noise(task, target),
-        "summed RAPPOR": lambda: _encoded(task, target, "summed RAPPOR", rappor),
-        "summed OUE": lambda: _encoded(task, target, "summed OUE", optimised_unary),
-    }
-    found = [made[name]() for name in progress(made)]
+    made, found = makers(task, target), []
+    for name in progress(made):
+        try:
+            found.append(made[name]())
+        except ParameterError:
+            continue
     return tuple(sorted(found, key=lambda shape: shape.error))
 
 
-def _achieved(protocol: Counted, target: Target) -> Value:
-    whole = protocol if target.rounds == 1 else Rounds([(protocol, target.rounds)])
-    return whole.guaranteed(epsilon=target.epsilon)
+def _goal(target: Target) -> Goal:
+    return Goal(target.epsilon, target.delta, target.rounds)
 
 
-def _least(make: Callable[[float], Counted], target: Target, most: float) -> float:
-    """(Nearly) the least noise that meets the target."""
-
-    def enough(log_size: float) -> bool:
-        return _achieved(make(math.exp(log_size)), target).value <= target.delta
-
-    low, high = math.log(1e-2), math.log(most)
-    if not enough(high):
-        raise ParameterError("epsilon", "reachable with noise that can be listed", target.epsilon)
-    return math.exp(bisect(enough, high, low, within=_PRECISION).good)
-
-
-def _dummies(task: Histogram, target: Target) -> Shape:
-    def make(rate: float) -> WithDummies:
-        return WithDummies(PoissonNoise(rate), target.n)
-
-    rate = _least(make, target, _MOST_RATE)
+def _dummies(task: Histogram, target: Target, by_users: bool = False) -> Shape:
+    found = poisson_dummies(_goal(target), target.n, by_users=by_users)
     return Shape(
-        "dummies",
+        "user-dummies" if by_users else "dummies",
         "shuffler, with true values",
         None,
-        1.0 + task.k * rate / target.n,
-        math.sqrt(rate) / target.n,
-        _achieved(make(rate), target),
-        make(rate),
+        1.0 + task.k * found.value / target.n,
+        math.sqrt(found.value) / target.n,
+        found.achieved,
+        found.protocol,
     )
 
 
-def _noise(task: Histogram, target: Target) -> Shape:
-    def make(scale: float) -> Aggregated:
-        return Aggregated(NoiseShare(PolyaNoise(1.0 / target.n, scale), k=task.k), target.n)
-
-    # a pure budget always suffices
-    scale = whole = 2.0 * target.rounds / target.epsilon
-    for factor in (0.98, 0.95, 0.9, 0.8, 0.65, 0.5):
-        try:
-            if _achieved(make(factor * whole), target).value > target.delta:
-                break
-        except ShuffleDPError:
-            break
-        scale = factor * whole
-    total = PolyaNoise(1.0, scale)
+def _randomized_dummies(task: Histogram, target: Target) -> Shape:
+    """A larger local budget than shuffling alone allows; dummies make up for it."""
+    strength, _ = target.largest(lambda eps0: KRR(task.k, eps0=eps0))
+    machine = device(KRR(task.k, eps0=strength + _MORE))
+    randomizer, known = machine.randomizer, law(machine)
+    assert isinstance(randomizer, KRR)
+    assert isinstance(known, Support)
+    found = poisson_dummies(_goal(target), target.n, randomizer=randomizer)
     return Shape(
-        "noise shares",
+        "krr-dummies",
+        "shuffler",
+        randomizer.eps0,
+        1.0 + task.k * found.value / target.n,
+        math.sqrt(task.variance(machine, target.n) + found.value / (known.gap * target.n) ** 2),
+        found.achieved,
+        found.protocol,
+    )
+
+
+def _laplace_dummies(task: Histogram, target: Target) -> Shape:
+    found = laplace_dummies(_goal(target), target.n)
+    assert isinstance(found.protocol, WithDummies)
+    noise = found.protocol.dummies
+    return Shape(
+        "laplace-dummies",
+        "shuffler, with true values",
+        None,
+        1.0 + task.k * noise.mean / target.n,
+        math.sqrt(noise.variance) / target.n,
+        found.achieved,
+        found.protocol,
+    )
+
+
+def levels(target: Target) -> int:
+    """Steps of the grid that numbers are put on: so fine that rounding adds 2 % to the error."""
+    fine = 2.0 * math.sqrt(target.n) * target.epsilon / target.rounds
+    longest = _FINEST * target.epsilon / target.rounds
+    return max(_COARSEST, math.ceil(min(fine, longest)))
+
+
+def _added(task: Histogram | Mean, target: Target) -> dict[str, int]:
+    """What is summed: counts, or a number."""
+    return {"k": task.k} if isinstance(task, Histogram) else {"levels": levels(target)}
+
+
+def _sum_error(share: NoiseShare, n: int) -> float:
+    variance = share.noise.total(n).variance
+    if share.k is None:  # values are put on the grid at random
+        variance += n / 4.0
+    return math.sqrt(variance) / (n * share.levels)
+
+
+def _noise_shares(task: Histogram | Mean, target: Target) -> Shape:
+    found: Smallest = noise_shares(_goal(target), target.n, **_added(task, target))
+    assert isinstance(found.protocol, Aggregated)
+    share = found.protocol.randomizer
+    assert isinstance(share, NoiseShare)
+    return Shape(
+        "noise-shares",
         "secure sum",
         None,
         1.0,
-        math.sqrt(total.variance) / target.n,
-        _achieved(make(scale), target),
-        make(scale),
+        _sum_error(share, target.n),
+        found.achieved,
+        found.protocol,
     )
+
+
+def _split(task: Histogram | Mean, target: Target) -> Shape:
+    found = split_and_mix(_goal(target), target.n, **_added(task, target))
+    assert isinstance(found.protocol, SplitAndMix)
+    return Shape(
+        "split-and-mix",
+        "shuffler, with all messages",
+        None,
+        float(found.protocol.messages * found.protocol.sums),
+        _sum_error(found.protocol.share, target.n),
+        found.achieved,
+        found.protocol,
+    )
+
+
+def _thresholds(task: Histogram, target: Target) -> Shape:
+    """The best of some probabilities of reporting; counts that are dropped are off by all."""
+    best: Shape | None = None
+    for share in _RATES:
+        rate = -share * math.expm1(-target.epsilon / target.rounds)
+        found = sample_threshold(_goal(target), rate)
+        assert isinstance(found.protocol, SampleThreshold)
+        holders = target.n / task.k
+        error = math.sqrt(holders * (1.0 - rate) / rate)
+        if holders * rate < found.value:
+            error = holders
+        shape = Shape(
+            "sample-threshold",
+            "shuffler, with true values",
+            None,
+            rate,
+            error / target.n,
+            found.achieved,
+            found.protocol,
+        )
+        best = shape if best is None or shape.error < best.error else best
+    assert best is not None
+    return best
 
 
 @dataclass(frozen=True)
@@ -164,7 +270,7 @@ class _SummedTarget(Target):
 
     @lru_cache(maxsize=256)  # noqa: B019  # targets are few, and small
     def achieved(self, randomizer: Randomizer) -> Value:
-        return _achieved(Aggregated(randomizer, self.n), self)
+        return _goal(self).achieved(Aggregated(randomizer, self.n))
 
 
 def _encoded(
@@ -182,70 +288,3 @@ def _encoded(
         Aggregated(found.randomizer, target.n),
         found,
     )
-
-
-@dataclass(frozen=True)
-class Attack:
-    """What a share of the users could do: tell what they sent, or send what they like.
-
-    Parameters
-    ----------
-    share
-        Of the users.
-    epsilon
-        Of all others, if these collude with the analyst; None where nothing is proven any more.
-    bias
-        By which they can move a frequency if they lie; None where no bound is known: numbers, and
-        shares of noise that nobody checks.
-    """
-
-    share: float
-    epsilon: float | None
-    bias: float | None
-
-
-def attacks(choice: Choice | Shape, target: Target) -> list[Attack]:
-    """What 0, 1 and 10 % of the users could do to a plan.
-
-    Examples
-    --------
-    >>> from shuffledp.collection.planning import Histogram, Target, plan
-    >>> target = Target(epsilon=1.0, delta=1e-6, n=1000)
-    >>> best = plan(Histogram(4), target).best
-    >>> [attack.share for attack in attacks(best, target)]
-    [0.0, 0.01, 0.1]
-    """
-    found = []
-    for share in SHARES:
-        users = math.ceil(share * target.n)
-        per_user = _per_user(choice)
-        bias = None if per_user is None else users * per_user / target.n
-        found.append(Attack(share, _epsilon(choice, target, users), 0.0 if not users else bias))
-    return found
-
-
-def _epsilon(choice: Choice | Shape, target: Target, colluders: int) -> float | None:
-    try:
-        protocol: Shuffled | Counted
-        if isinstance(choice, Choice):
-            assert choice.device is not None
-            protocol = Shuffled(choice.device.randomizer, target.n, colluders)
-        elif isinstance(choice.protocol, Aggregated):
-            protocol = Aggregated(choice.protocol.randomizer, target.n, colluders=colluders)
-        else:
-            protocol = choice.protocol  # the shuffler's dummies hide whoever is honest
-        return Rounds([(protocol, target.rounds)]).guaranteed(delta=target.delta).value
-    except ShuffleDPError:
-        return None
-
-
-def _per_user(choice: Choice | Shape) -> float | None:
-    """How far one report moves its share of a frequency, at most."""
-    if isinstance(choice, Shape) and choice.device is None:
-        return 1.0 if isinstance(choice.protocol, WithDummies) else None
-    assert choice.device is not None
-    try:
-        support = law(choice.device.speaking)
-    except ParameterError:  # not a count of values
-        return None
-    return 1.0 / support.gap if isinstance(support, Support) else None

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from shuffledp import checks
 from shuffledp.accounting.protocols import Rounds, Shuffled, Stated
+from shuffledp.accounting.protocols.likely import likely_delta
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.collection.devices import Device, device
+from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
 from shuffledp.numerics.enclosure import SEARCH
-from shuffledp.numerics.search import bisect
+from shuffledp.numerics.search import bisect, foreseen, grown, log_log_excess, steered
 
 Builder = Callable[[float], Randomizer]
 """From a strength: eps0, or, for Gaussian noise, the largest distance of two values over sigma."""
 _MOST = 40.0
 _PRECISION = 1e-3
-_NEAR, _FAR = 0.02, 60.0
-"""A delta 2 % below its target will do; e^60 times off is as good as further."""
+_NEAR = 0.02
+"""A delta 2 % below its target will do."""
 
 
 @dataclass(frozen=True)
@@ -36,23 +37,32 @@ class Target:
         Number of users.
     rounds
         How often they report.
+    max_eps0
+        Largest local budget allowed: what is left if the shuffler fails.
+    colluders
+        Users who tell the analyst what they sent.
     """
 
     epsilon: float
     delta: float
     n: int
     rounds: int = 1
+    max_eps0: float = math.inf
+    colluders: int = 0
 
     def __post_init__(self) -> None:
         checks.positive("epsilon", self.epsilon)
         checks.probability("delta", self.delta)
         object.__setattr__(self, "n", checks.count("n", self.n))
         object.__setattr__(self, "rounds", checks.count("rounds", self.rounds))
+        if self.max_eps0 != math.inf:
+            checks.positive("max_eps0", self.max_eps0)
+        checks.whole("colluders", self.colluders, 0)
 
     @lru_cache(maxsize=256)  # noqa: B019  # targets are few, and small
     def achieved(self, randomizer: Randomizer) -> Value:
         """delta at the target epsilon, all rounds composed, proven: as small as needed."""
-        protocol = Shuffled(randomizer, self.n)
+        protocol = Shuffled(randomizer, self.n, self.colluders)
         if self.rounds == 1:
             return protocol.proven().quick_delta(self.epsilon, SEARCH, wanted=self.delta)
         return Rounds([(protocol, self.rounds)]).bound("composition", epsilon=self.epsilon)
@@ -69,42 +79,45 @@ class Target:
         low, high = self.epsilon / self.rounds, self.epsilon
         return bisect(fits, low, high, share=_PRECISION).good
 
+    def _at_most(self, build: Builder) -> tuple[float, Device] | None:
+        """The largest budget allowed, if it meets the target; None if less is needed anyway."""
+        found = device(build(self.max_eps0))
+        if found.randomizer.eps0 > self.max_eps0:
+            raise ParameterError("max_eps0", "left out for noise without a pure budget", math.inf)
+        within = self.rounds * found.randomizer.eps0 <= self.epsilon
+        if within or self.achieved(found.randomizer).value <= self.delta:
+            return self.max_eps0, found
+        return None
+
     def largest(self, build: Builder) -> tuple[float, Device]:
         """(Nearly) the largest strength that meets the target, and its device.
 
         What is checked is what the device really runs.
         """
-        low = self.epsilon / self.rounds
-        high = 2.0 * low
+        if self.max_eps0 < _MOST and (capped := self._at_most(build)) is not None:
+            return capped
+        least = self.epsilon / self.rounds
 
+        @lru_cache(maxsize=64)
         def excess(strength: float) -> float:
-            """How far delta is beyond the target, as a logarithm."""
             randomizer = device(build(strength)).randomizer
             if self.rounds * randomizer.eps0 <= self.epsilon:
-                return -_FAR
-            return math.log(max(self.achieved(randomizer).value / self.delta, math.exp(-_FAR)))
+                return log_log_excess(0.0, self.delta)
+            return log_log_excess(self.achieved(randomizer).value, self.delta)
 
+        def likely(strength: float) -> float:
+            once = Shuffled(device(build(strength)).randomizer, self.n)
+            together = once if self.rounds == 1 else once**self.rounds
+            return log_log_excess(likely_delta(together, self.epsilon), self.delta)
+
+        while excess(least) > 0.0:  # without a pure budget less may be needed
+            least *= 0.5
+        if least >= _MOST:
+            return least, device(build(least))
+        near = math.log1p(-_NEAR / math.log(self.delta))
         if self.rounds > 1:
-            # an equal share for every round is too little, all for one round too much
-            share = replace(self, epsilon=low, delta=self.delta / self.rounds, rounds=1)
-            low = share.largest(build)[0]
-            high = 1.01 * replace(self, rounds=1).largest(build)[0]
-            below, above = -_FAR, _FAR
+            found = foreseen(excess, likely, least, _MOST, share=_PRECISION, near=near).good
         else:
-            while (below := excess(low)) > 0.0:  # without a pure budget less may be needed
-                low, high = 0.5 * low, low
-            above = _FAR
-            while high < _MOST and (above := excess(high)) <= 0.0:
-                low, below, high, above = high, above, 2.0 * high, _FAR
-            high = min(high, _MOST)
-        for step in itertools.count():
-            if high - low <= _PRECISION * low or below >= -_NEAR:
-                return low, device(build(low))
-            share_of_gap = 0.5 if step % 3 == 2 else below / (below - above)
-            middle = low + min(max(share_of_gap, 0.05), 0.95) * (high - low)
-            found = excess(middle)
-            if found <= 0.0:
-                low, below = middle, found
-            else:
-                high, above = middle, found
-        raise AssertionError
+            high, low = grown(lambda x: excess(x) > 0.0, 2.0 * least, least, most=_MOST)
+            found = steered(excess, low, min(high, _MOST), share=_PRECISION, near=near).good
+        return found, device(build(found))

@@ -10,9 +10,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers import OneCoordinate
+from shuffledp.accounting.randomizers import CheckIn, OneCoordinate
 from shuffledp.accounting.randomizers.catalogue import MECHANISMS
 from shuffledp.collection.analysis import tally
+from shuffledp.collection.analysis.frequencies import set_variance
+from shuffledp.collection.analysis.support import Support, law
 from shuffledp.collection.devices import Device
 from shuffledp.collection.planning.target import Builder
 
@@ -45,6 +47,10 @@ class Task(ABC):
         """
         return 2.0, math.sqrt(2.0)
 
+    def spread(self) -> float:
+        """Variance of what one user adds to an estimate, for those who are not always asked."""
+        return 0.25
+
 
 @dataclass(frozen=True)
 class Histogram(Task):
@@ -61,10 +67,40 @@ class Histogram(Task):
     error: ClassVar[str] = "a frequency, averaged over the values"
 
     def __post_init__(self) -> None:
-        checks.whole("k", self.k, 2)
+        checks.store_size(self, "k", 2)
 
     def randomizers(self) -> dict[str, Builder]:
         return _candidates(self.name, k=self.k)
+
+    def spread(self) -> float:
+        return (1.0 - 1.0 / self.k) / self.k
+
+
+@dataclass(frozen=True)
+class Quantiles(Task):
+    """Quantiles of a number, from the shares of equal cells of its range.
+
+    Parameters
+    ----------
+    bins
+        Number of cells.
+    """
+
+    bins: int
+    name: ClassVar[str] = "quantiles"
+    error: ClassVar[str] = "the share of users below the median"
+
+    def __post_init__(self) -> None:
+        checks.store_size(self, "bins", 2)
+
+    def randomizers(self) -> dict[str, Builder]:
+        known = _candidates("histogram", k=self.bins)
+        return {name: known[name] for name in known if name != "hadamard"}  # pairs not alike
+
+    def variance(self, device: Device, n: int) -> float:
+        support = law(device)
+        assert isinstance(support, Support)
+        return set_variance(support, self.bins // 2, 0.5, n)
 
 
 @dataclass(frozen=True)
@@ -83,6 +119,9 @@ class HeavyHitters(Task):
 
     def randomizers(self) -> dict[str, Builder]:
         return _candidates(self.name, bits=self.bits)
+
+    def spread(self) -> float:
+        return 0.0  # of a word that hardly anybody has
 
 
 @dataclass(frozen=True)
@@ -118,7 +157,7 @@ class Vector(Task):
     error: ClassVar[str] = "a coordinate's mean, as a share of the range, for the hardest values"
 
     def __post_init__(self) -> None:
-        checks.whole("dimensions", self.dimensions, 1)
+        checks.store_size(self, "dimensions", 1)
         if self.norm is not None:
             checks.positive("norm", self.norm)
 
@@ -141,10 +180,54 @@ class Vector(Task):
         return float(self.dimensions), math.sqrt(self.dimensions)
 
 
+@dataclass(frozen=True)
+class Sometimes(Task):
+    """The same question to users who report with this probability, each round anew.
+
+    Parameters
+    ----------
+    asked
+        The question.
+    rate
+        Probability of a report.
+    """
+
+    asked: Task
+    rate: float
+
+    def __post_init__(self) -> None:
+        checks.positive("check_in", self.rate)
+        checks.probability("check_in", self.rate)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.asked.name
+
+    @property
+    def error(self) -> str:  # type: ignore[override]
+        return self.asked.error
+
+    def randomizers(self) -> dict[str, Builder]:
+        def checked_in(build: Builder) -> Builder:
+            return lambda strength: CheckIn(build(strength), self.rate)
+
+        return {name: checked_in(build) for name, build in self.asked.randomizers().items()}
+
+    def variance(self, device: Device, n: int) -> float:
+        """Of fewer reports, and by chance of whom."""
+        reports = max(1, round(self.rate * n))
+        sampled = (1.0 - self.rate) * self.asked.spread() / reports
+        return self.asked.variance(device.speaking, reports) + sampled
+
+    def sensitivities(self) -> tuple[float, float]:
+        return self.asked.sensitivities()
+
+
 def task(
     name: str,
     *,
     k: int | None = None,
+    bins: int | None = None,
     bits: int | None = None,
     dimensions: int | None = None,
     norm: float | None = None,
@@ -158,6 +241,7 @@ def task(
     """
     tasks: dict[str, Callable[[], Task]] = {
         "histogram": lambda: Histogram(checks.whole("k", k, 2)),
+        "quantiles": lambda: Quantiles(checks.whole("bins", bins, 2)),
         "heavy-hitters": lambda: HeavyHitters(checks.whole("bits", bits, 1)),
         "mean": Mean,
         "vector": lambda: Vector(checks.whole("dimensions", dimensions, 1), norm),

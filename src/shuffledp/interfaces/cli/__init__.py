@@ -16,14 +16,18 @@ from shuffledp.interfaces.cli.calibrate import calibrate
 from shuffledp.interfaces.cli.check import check
 from shuffledp.interfaces.cli.compare import compare
 from shuffledp.interfaces.cli.encode import encode
-from shuffledp.interfaces.cli.group import Group
+from shuffledp.interfaces.cli.examples import add_examples
+from shuffledp.interfaces.cli.group import Group, write_commands
 from shuffledp.interfaces.cli.ledger import ledger
+from shuffledp.interfaces.cli.manual import manual
 from shuffledp.interfaces.cli.personalized import personalized
 from shuffledp.interfaces.cli.plan import plan
 from shuffledp.interfaces.cli.refute import refute
 from shuffledp.interfaces.cli.report import report
 from shuffledp.interfaces.cli.reproduce import reproduce
 from shuffledp.interfaces.cli.run import run
+from shuffledp.interfaces.cli.sample_data import sample_data
+from shuffledp.interfaces.cli.schema import schema
 from shuffledp.interfaces.cli.shuffle import shuffle
 from shuffledp.interfaces.cli.shuffler import shuffler
 from shuffledp.interfaces.cli.theorems import theorems
@@ -36,10 +40,11 @@ __all__ = ["main"]
 _SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Account": (account, check, compare, calibrate, refute, theorems, web),
     "Plan": (plan,),
-    "Run on a file": (run, personalized, encode, shuffle, analyze, audit, train),
+    "Run on a file": (sample_data, run, personalized, encode, shuffle, analyze, audit, train),
     "Collect over a network": (analyst, shuffler, report, collect),
     "Keep a budget": (ledger,),
     "Research": (reproduce, atlas),
+    "About": (schema, manual),
 }
 
 
@@ -47,10 +52,7 @@ class _Main(Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """By what they are for, in the order one needs them; summaries are not cut off."""
         for title, commands in _SECTIONS.items():
-            with formatter.section(title):
-                formatter.write_dl(
-                    [(each.name or "", each.get_short_help_str(limit=1000)) for each in commands]
-                )
+            write_commands(formatter, title, commands)
 
 
 @click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})
@@ -64,3 +66,4 @@ def main() -> None:
 
 for _command in chain.from_iterable(_SECTIONS.values()):
     main.add_command(_command)
+add_examples(main)

@@ -12,6 +12,7 @@ from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.protocols.gaussian import pair_values
 from shuffledp.accounting.protocols.named import deployment as described
 from shuffledp.accounting.protocols.named import question, settings
+from shuffledp.display.waiting import waiting
 from shuffledp.interfaces.cli.budgets import account_budgets, budget_options, taken
 from shuffledp.interfaces.cli.options import (
     deployment_options,
@@ -58,7 +59,8 @@ def account(
     context = {**settings(deployment), given: value}
     start = time.perf_counter()
     if theorem is not None:
-        answer = deployment.bound(theorem, **asked)
+        with waiting(quantity):
+            answer = deployment.bound(theorem, **asked)
         seconds = time.perf_counter() - start
         data = {**answer.to_dict(), **context, "seconds": seconds}
         if as_json:
@@ -73,8 +75,9 @@ def account(
         if answer.note:
             click.echo(f"note: {answer.note}")
         return
-    interval = deployment.ask(**asked)
-    pair = pair_values(deployment, **asked) if isinstance(deployment, Shuffled) else {}
+    with waiting(quantity):
+        interval = deployment.ask(**asked)
+        pair = pair_values(deployment, **asked) if isinstance(deployment, Shuffled) else {}
     seconds = time.perf_counter() - start
     if plot is not None:
         from shuffledp.display.plot import save_account

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from shuffledp.display.waiting import waiting
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.options import added, print_json
 from shuffledp.interfaces.cli.paths import READ
@@ -78,7 +79,8 @@ def account_budgets(
         minimum_batch=minimum_batch,
     )
     start = time.perf_counter()
-    answer = deployment.guarantees(**{question: value})
+    with waiting("every class of users"):
+        answer = deployment.guarantees(**{question: value})
     seconds = time.perf_counter() - start
     if plot is not None:
         from shuffledp.display.personalized import save_guarantees

@@ -6,17 +6,19 @@ from typing import Any
 
 import click
 
+from shuffledp import checks
+from shuffledp.accounting.protocols import SigmaCalibration, calibrate_allocation, calibrate_sigma
 from shuffledp.accounting.protocols import calibrate as find
-from shuffledp.accounting.protocols import calibrate_sigma
+from shuffledp.accounting.protocols.named import SHAPE, SHAPES, smallest
 from shuffledp.accounting.randomizers.catalogue import build
+from shuffledp.display.waiting import waiting
 from shuffledp.errors import ParameterError
-from shuffledp.interfaces.cli.options import Count, json_option, mechanism_options, print_json
+from shuffledp.interfaces.cli.options import deployment_options, json_option, print_json
 from shuffledp.labels import Status, in_full, outward
 
 
 @click.command()
-@mechanism_options
-@click.option("--n", type=Count(), help="Number of users; asks the largest eps0, up to 60.")
+@deployment_options
 @click.option("--epsilon", type=float, required=True, help="Target epsilon.")
 @click.option("--delta", type=float, required=True, help="Target delta.")
 @click.option(
@@ -38,8 +40,23 @@ def calibrate(
 ) -> None:
     """The largest eps0 for --n users, or the fewest users for --eps0, that meet the target.
 
-    For --mechanism gaussian: the smallest sigma.
+    For --mechanism gaussian or allocation: the smallest sigma. With --only-sums: the largest eps0
+    where sums are released. For dummies (--noise poisson or truncated-laplace), noise-share and
+    split-and-mix the least noise, for sample-threshold the smallest threshold of a --rate.
     """
+    if mechanism["mechanism"] == "allocation":
+        _allocation(epsilon, delta, as_json, n=n, eps0=eps0, status=status, **mechanism)
+        return
+    if mechanism["only_sums"] or mechanism["mechanism"] in SHAPES:
+        if status != Status.PROVEN.value:
+            raise ParameterError("status", "PROVEN unless the mechanism is gaussian", status)
+        _smallest(as_json, eps0=eps0, n=n, epsilon=epsilon, delta=delta, **mechanism)
+        return
+    for name in (*SHAPE, "colluders", "minimum_batch"):
+        if (value := mechanism.pop(name)) is not None:
+            raise ParameterError(
+                name, "left out unless --only-sums or a mechanism that counts is given", value
+            )
     if mechanism["mechanism"] == "gaussian":
         _sigma(n, epsilon, delta, status, as_json, eps0=eps0, **mechanism)
         return
@@ -52,7 +69,8 @@ def calibrate(
     def family(eps0: float) -> Any:
         return build(eps0=eps0, **mechanism)
 
-    found = find(family, epsilon=epsilon, delta=delta, n=n, eps0=eps0)
+    with waiting("calibrating"):
+        found = find(family, epsilon=epsilon, delta=delta, n=n, eps0=eps0)
     if as_json:
         print_json({**found.to_dict(), "target": {"epsilon": epsilon, "delta": delta}})
         return
@@ -63,6 +81,22 @@ def calibrate(
     click.echo(f"{word} {found.parameter}: {shown}")
     click.echo(
         f"checked: delta({in_full(epsilon)}) <= {_within(found.achieved.upper, delta)}"
+        f" ({found.achieved.status.value} by {found.achieved.theorem})"
+    )
+    if found.note:
+        click.echo(f"note: {found.note}")
+
+
+def _smallest(as_json: bool, *, epsilon: float, delta: float, **given: Any) -> None:
+    found = smallest(epsilon=epsilon, delta=delta, **given)
+    if as_json:
+        print_json({**found.to_dict(), "target": {"epsilon": epsilon, "delta": delta}})
+        return
+    word = "largest" if found.parameter == "eps0" else "smallest"
+    click.echo(f"{word} {found.parameter}: {in_full(found.value)}")
+    click.echo(f"for: {found.protocol}")
+    click.echo(
+        f"checked: delta({in_full(epsilon)}) <= {_within(found.achieved.value, delta)}"
         f" ({found.achieved.status.value} by {found.achieved.theorem})"
     )
 
@@ -95,20 +129,56 @@ def _sigma(
             )
     if n is None:
         raise ParameterError("n", "given", None)
+    if check_in == 0.0:
+        raise ParameterError("check_in", "a number in (0, 1]", check_in)
     if check_in is not None and drawn is not None:
         raise ParameterError("drawn", "left out with --check-in", drawn)
-    found = calibrate_sigma(
-        epsilon=epsilon,
-        delta=delta,
-        n=n,
-        sensitivity=2.0 if sensitivity is None else sensitivity,
-        rounds=1 if rounds is None else rounds,
-        rate=1.0 if check_in is None else check_in,
-        drawn=drawn,
-        scalar=bool(scalar),
-        ball=bool(ball),
-        status=Status(status),
-    )
+    with waiting("calibrating"):
+        found = calibrate_sigma(
+            epsilon=epsilon,
+            delta=delta,
+            n=n,
+            sensitivity=2.0 if sensitivity is None else sensitivity,
+            rounds=1 if rounds is None else rounds,
+            rate=1.0 if check_in is None else checks.unit("check_in", check_in),
+            drawn=drawn,
+            scalar=bool(scalar),
+            ball=bool(ball),
+            status=Status(status),
+        )
+    _print_sigma(found, epsilon, delta, as_json)
+
+
+def _allocation(
+    epsilon: float,
+    delta: float,
+    as_json: bool,
+    steps: int | None,
+    epochs: int | None,
+    k: int | None,
+    status: str,
+    mechanism: str,
+    **others: Any,
+) -> None:
+    for name, value in others.items():
+        if value is not None:
+            raise ParameterError(name, f"left out for {mechanism!r}", value)
+    if status != Status.PROVEN.value:
+        raise ParameterError("status", "PROVEN unless the mechanism is gaussian", status)
+    if steps is None:
+        raise ParameterError("steps", f"given for {mechanism!r}", None)
+    with waiting("calibrating"):
+        found = calibrate_allocation(
+            epsilon=epsilon,
+            delta=delta,
+            steps=steps,
+            epochs=1 if epochs is None else epochs,
+            k=1 if k is None else k,
+        )
+    _print_sigma(found, epsilon, delta, as_json)
+
+
+def _print_sigma(found: SigmaCalibration, epsilon: float, delta: float, as_json: bool) -> None:
     if as_json:
         print_json({**found.to_dict(), "target": {"epsilon": epsilon, "delta": delta}})
         return

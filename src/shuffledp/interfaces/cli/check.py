@@ -10,6 +10,7 @@ from shuffledp.accounting.protocols.check import OPEN, PROVEN, REFUTED, Verdict
 from shuffledp.accounting.protocols.check import check as judge
 from shuffledp.accounting.protocols.named import deployment as described
 from shuffledp.accounting.protocols.named import settings
+from shuffledp.display.waiting import waiting
 from shuffledp.interfaces.cli.options import deployment_options, json_option, print_json
 from shuffledp.labels import in_full, outward
 
@@ -35,7 +36,8 @@ def check(
     Exit code 0 if the claim is proven, 1 if a data set refutes it, 3 if neither is known.
     """
     deployment = described(**mechanism)
-    found = judge(deployment, epsilon=epsilon, delta=delta)
+    with waiting("the claim"):
+        found = judge(deployment, epsilon=epsilon, delta=delta)
     if as_json:
         print_json({**found.to_dict(), **settings(deployment)})
     else:

@@ -46,10 +46,19 @@ question_about_data = added(
         required=True,
         help="What to estimate.",
     ),
-    click.option("--epsilon", type=float, required=True, help="Central guarantee."),
+    click.option("--epsilon", type=float, help="Central guarantee; or else --eps0."),
     click.option("--delta", type=float, required=True, help="Central guarantee."),
     click.option(
-        "--mechanism", default="best", show_default=True, help="Randomizer; best: the planner's."
+        "--eps0",
+        type=float,
+        help="Local budget of --mechanism, as `plan` found it; epsilon is computed.",
+    ),
+    click.option(
+        "--mechanism",
+        default="best",
+        show_default=True,
+        help="Randomizer, or (run) another shape of `plan --several-messages`; best: the planner's"
+        " randomizer.",
     ),
     category_options,
     click.option("--low", type=float, help="Least value of the declared range."),
@@ -135,6 +144,8 @@ def booking(
         else:
             lost = receipt.rule.shown(receipt.lost)
             click.echo(f"{number}, lost in all: {lost} ({receipt.claim})", err=True)
+        if receipt.warning:
+            click.echo(f"warning: {receipt.warning}", err=True)
 
     check_payer(ledger, cohort, simulated=simulated)
     return book
@@ -171,12 +182,9 @@ def job_booking(ledger: str | None, cohort: str | None, *, simulated: bool) -> B
     book = booking(ledger, cohort, simulated=simulated)
 
     def spend(job: Job, reports: frozenset[str]) -> None:
-        from shuffledp.accounting.protocols import Shuffled
-
         check_payer(ledger, cohort, simulated=job.simulated)  # its devices may have been
-        protocol = Shuffled(job.device.randomizer, job.n)
         about = f"{job.task} of {', '.join(job.columns)}"
-        book(protocol, about, "; ".join(job.not_covered), reports)
+        book(job.protocol, about, "; ".join(job.not_covered), reports)
 
     return spend
 
@@ -225,13 +233,20 @@ def job(
     n: int | None,
     minimum: int | None,
     bad_rows: str,
+    epsilon: float | None,
+    eps0: float | None = None,
+    counted: bool = False,
     **given: Any,
 ) -> Job:
-    """The collection the options describe, calibrated."""
+    """The collection the options describe, calibrated; ``counted``: in any shape."""
     from shuffledp.collection.pipeline import Job, survey
+    from shuffledp.collection.pipeline.counted import SHAPES, shaped
     from shuffledp.display.text import progress
 
-    options: dict[str, Any] = {"bad_rows": bad_rows, **given}
+    if (epsilon is None) == (eps0 is None):
+        got = "neither" if epsilon is None else "both"
+        raise ParameterError("epsilon", "given, or else --eps0", got)
+    options: dict[str, Any] = {"bad_rows": bad_rows, "epsilon": eps0 or epsilon, **given}
     known: tuple[str, ...] = ()
     if task == "histogram":
         known = listed(data, categories, from_data, other)
@@ -265,6 +280,10 @@ def job(
     users = checks.count("n", n)
     fewest = users if minimum is None else checks.count("minimum", minimum)
     asked = Job(task, columns, fewest, users=users, **options)
+    if eps0 is not None:
+        return asked.at_budget(eps0)
+    if counted and asked.mechanism in SHAPES:
+        return shaped(asked, lambda names: progress(names, "calibrating"))
     return asked.calibrated(lambda names: progress(names, "calibrating"))
 
 
@@ -329,8 +348,7 @@ def _is_file(given: str) -> bool:
 
 def pure_budget(job: Job) -> float | None:
     """eps0 of each report, if there is one."""
-    eps0 = job.device.randomizer.eps0
-    return eps0 if math.isfinite(eps0) else None
+    return job.eps0 if math.isfinite(job.eps0) else None
 
 
 def show(
@@ -354,7 +372,7 @@ def show(
             "task": job.task,
             "columns": list(job.columns),
             "n": job.n,
-            "mechanism": str(job.device.randomizer),
+            "mechanism": job.described,
             "eps0": pure_budget(job),
             "delta": job.delta,
             "shuffled": job.shuffled,

@@ -8,6 +8,7 @@ import click
 
 from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.protocols.named import protocol, question
+from shuffledp.display.waiting import waiting
 from shuffledp.interfaces.cli.options import (
     json_option,
     plot_option,
@@ -35,7 +36,8 @@ def compare(
     asked = question(delta=delta, epsilon=epsilon, order=order, alpha=alpha)
     deployment = protocol(**mechanism)
     quantity = QUESTIONS[next(iter(asked))]
-    values, silent = deployment.survey(**asked)
+    with waiting(quantity):
+        values, silent = deployment.survey(**asked)
     if plot is not None:
         from shuffledp.display.plot import save_comparison
 

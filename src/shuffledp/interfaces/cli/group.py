@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -44,6 +44,16 @@ def _ended_politely() -> Iterator[None]:
     finally:
         if ours:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def write_commands(
+    formatter: click.HelpFormatter, title: str, commands: Iterable[click.Command]
+) -> None:
+    """A list of commands with all of what each is for."""
+    with formatter.section(title):
+        formatter.write_dl(
+            [(each.name or "", each.get_short_help_str(limit=1000)) for each in commands]
+        )
 
 
 class Group(click.Group):
@@ -85,6 +95,10 @@ class Group(click.Group):
                 err=True,
             )
             ctx.exit(_FAULT)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Summaries are not cut off."""
+        write_commands(formatter, "Commands", self.commands.values())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -13,7 +13,8 @@ from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.group import Group
 from shuffledp.interfaces.cli.options import added, deployment_options, json_option, print_json
 from shuffledp.interfaces.cli.paths import BOOK, READ, WRITTEN
-from shuffledp.ledger import Guarantee, Ledger, Sum, planned, renyi
+from shuffledp.labels import counted
+from shuffledp.ledger import Balance, Guarantee, Ledger, Sum, planned, renyi
 from shuffledp.ledger.entries import Spendable, restored
 from shuffledp.ledger.rules import RuleMaker
 
@@ -47,12 +48,10 @@ def ledger() -> None:
 @click.option(
     "--rule",
     type=click.Choice(["sum", "renyi", "planned"]),
-    default="sum",
-    show_default=True,
-    help="How spends are charged, for good. sum: epsilons and deltas add up; renyi:"
-    " divergences of one"
-    " order do (many small spends); both hold however spends are chosen. planned: --rounds of the"
-    " protocol described, or all that fit, or a --plan, composed tightly now.",
+    help="How spends are charged, for good (default: sum, or planned with --plan). sum: epsilons"
+    " and deltas add up; renyi: divergences of one order do (many small spends); both hold however"
+    " spends are chosen. planned: --rounds of the protocol described, or all that fit, or a --plan,"
+    " composed tightly now.",
 )
 @click.option(
     "--order", type=float, help="Rényi order (renyi; default: the best for the protocol)."
@@ -73,7 +72,7 @@ def init(
     cohort: str,
     epsilon: str,
     delta: str,
-    rule: str,
+    rule: str | None,
     order: float | None,
     stated_delta: str | None,
     plan: str | None,
@@ -85,14 +84,14 @@ def init(
 ) -> None:
     """Give a new COHORT its total budget and its rule; makes the store if there is none."""
     book = Ledger.open(store, timeout)
+    rule = rule or ("sum" if plan is None else "planned")
     chosen = _rule(rule, order, stated_delta, plan, rounds, _spendable(None, None, described))
     balance = book.create(cohort, epsilon, delta, chosen)
     if as_json:
-        print_json(balance.to_dict())
+        print_json(balance.to_dict() | {"rounds_left": balance.rule.rounds_left(balance.lost)})
         return
     click.echo(
-        f"{cohort}: may lose epsilon = {balance.epsilon:f} at delta = {balance.delta:f}"
-        f" ({book.store.name})"
+        f"{cohort}: may lose {balance.rule.total} ({book.store.name})",
     )
     click.echo(f"rule: {balance.rule}")
     click.echo(f"lost in all: {balance.rule.shown(balance.lost)}")
@@ -149,6 +148,7 @@ def _read_plan(plan: str | None, rounds: int | None) -> list[tuple[Spendable, in
 @click.option("--delta", help="Delta of the stated guarantee (default 0).")
 @click.option("--label", default="", help="What the release is, for people.")
 @click.option("--key", help="Repeat a spend safely: the same key is never recorded twice.")
+@click.option("--dry-run", is_flag=True, help="Say what would be lost; record nothing.")
 @_store_options
 @json_option
 def spend(
@@ -158,6 +158,7 @@ def spend(
     rounds: int | None,
     label: str,
     key: str | None,
+    dry_run: bool,
     store: str,
     timeout: float,
     as_json: bool,
@@ -168,7 +169,13 @@ def spend(
     if what is None:
         raise ParameterError("n", "given (--n), or a stated guarantee (--epsilon)", None)
     count = 1 if rounds is None else rounds
-    receipt = Ledger.open(store, timeout).spend(cohort, what, count, label=label, key=key)
+    book = Ledger.open(store, timeout)
+    if dry_run:
+        _say_what_would_be_lost(book, cohort, what, count, label, as_json)
+        return
+    receipt = book.spend(cohort, what, count, label=label, key=key)
+    if receipt.warning:
+        click.echo(f"warning: {receipt.warning}", err=True)
     if as_json:
         print_json(receipt.to_dict() | {"repeated": receipt.repeated})
         return
@@ -179,6 +186,38 @@ def spend(
     click.echo(f"lost in all: {receipt.rule.shown(receipt.lost)}")
     click.echo(f"rule: {receipt.claim}")
     click.echo(f"digest: {receipt.digest}")
+
+
+def _say_what_would_be_lost(
+    book: Ledger, cohort: str, what: Spendable, rounds: int, label: str, as_json: bool
+) -> None:
+    """Refused where the spend would be."""
+    lost, now = book.lost_with(cohort, what, rounds), book.balance(cohort)
+    claim = now.claim.after(now.spends + 1, label)
+    if as_json:
+        found = {"cohort": cohort, "recorded": None, "spent": str(what), "rounds": rounds}
+        amounts = {name: str(amount) for name, amount in lost.items()}
+        print_json({**found, **claim.to_dict(), "lost": amounts})
+        return
+    click.echo(f"nothing was recorded: {cohort}, {rounds:,} x {what} would fit")
+    click.echo(f"lost in all, then: {now.rule.shown(lost)}")
+    click.echo(f"rule: {claim}")
+
+
+@ledger.command()
+@click.argument("cohort")
+@_store_options
+@json_option
+def history(cohort: str, store: str, timeout: float, as_json: bool) -> None:
+    """Every spend of COHORT, in order: when, on what, and what was lost in all after it."""
+    from shuffledp.display.ledger import print_history
+
+    book = Ledger.open(store, timeout)
+    receipts, balance = book.history(cohort), book.balance(cohort)
+    if as_json:
+        print_json({"cohort": cohort, "history": [each.to_dict() for each in receipts]})
+        return
+    print_history(balance, receipts)
 
 
 @ledger.command()
@@ -207,24 +246,26 @@ def show(
     what = _spendable(epsilon, delta, described)
     found = []
     for name in progress(cohorts or book.cohorts(), "composing"):
-        fit = None if what is None else book.remaining(name, what)
-        found.append((book.balance(name), fit))
+        balance = book.balance(name)
+        found.append((balance, _rounds_left(book, balance, what)))
     if as_json:
         asked = {} if what is None else {"protocol": str(what)}
-        print_json(
-            {
-                "store": book.store.name,
-                **asked,
-                "cohorts": [
-                    balance.to_dict() | ({} if what is None else {"rounds_left": fit})
-                    for balance, fit in found
-                ],
-            }
-        )
+        cohorts_found = [balance.to_dict() | {"rounds_left": fit} for balance, fit in found]
+        print_json({"store": book.store.name, **asked, "cohorts": cohorts_found})
         return
     from shuffledp.display.ledger import print_balances
 
     print_balances(book.store.name, found, None if what is None else str(what))
+
+
+def _rounds_left(book: Ledger, balance: Balance, asked: Spendable | None) -> int | None:
+    """Of the protocol asked about, or what was planned, or the one kind spent so far."""
+    if asked is not None:
+        return book.remaining(balance.cohort, asked)
+    planned = balance.rule.rounds_left(balance.lost)
+    if planned is None and len(balance.entries) == 1:
+        return book.remaining(balance.cohort, balance.entries[0].what)
+    return planned
 
 
 @ledger.command()
@@ -252,7 +293,8 @@ def export(
         return
     spends = sum(len(each["history"]) for each in data["cohorts"])
     for path in filter(None, (json_file, csv_file)):
-        click.echo(f"{path}: {len(data['cohorts'])} cohorts, {spends} spends")
+        seen = f"{counted(len(data['cohorts']), 'cohort')}, {counted(spends, 'spend')}"
+        click.echo(f"{path}: {seen}")
 
 
 @ledger.command()
@@ -297,7 +339,8 @@ def verify(
         )
     else:
         for each in found:
-            click.echo(f"{each.cohort}: {each.spends} spends, digest {each.digest}")
+            spends = counted(each.spends, "spend")
+            click.echo(f"{each.cohort}: {spends}, digest {each.digest}")
             for problem in each.problems:
                 click.echo(f"{each.cohort}: PROBLEM: {problem}")
             if each.unknown:

@@ -99,6 +99,21 @@ plot_option = click.option(
 )
 
 
+SCHEMA = 1
+"""Grows when a field of an answer in JSON goes or means something else; fields may come."""
+
+
+def command_name(context: click.Context) -> str:
+    """Without the program: ``ledger show``."""
+    names: list[str] = []
+    while context.parent is not None:
+        names.insert(0, context.info_name or "")
+        context = context.parent
+    return " ".join(names)
+
+
 def print_json(data: object) -> None:
-    """JSON on stdout; infinities and NaN are never written."""
+    """JSON on stdout; infinities and NaN are never written. Objects name their schema."""
+    if isinstance(data, dict):
+        data = {"schema": f"{command_name(click.get_current_context())}/{SCHEMA}", **data}
     click.echo(json.dumps(data, indent=2, allow_nan=False))

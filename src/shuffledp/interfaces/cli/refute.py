@@ -9,6 +9,7 @@ import click
 from shuffledp.accounting.protocols import RefutationAttempt
 from shuffledp.accounting.protocols import refute as search
 from shuffledp.accounting.randomizers.catalogue import build
+from shuffledp.display.waiting import waiting
 from shuffledp.interfaces.cli.options import Count, json_option, mechanism_options, print_json
 from shuffledp.labels import in_full, outward
 
@@ -33,7 +34,9 @@ def refute(
 
     Exit code 1 if one is found; 'shuffledp check' also says whether the claim is proven.
     """
-    found = search(build(**mechanism), n, epsilon=epsilon, delta=delta)
+    randomizer = build(**mechanism)
+    with waiting("data sets"):
+        found = search(randomizer, n, epsilon=epsilon, delta=delta)
     if as_json:
         print_json(found.to_dict())
     else:

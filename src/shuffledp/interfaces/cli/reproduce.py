@@ -28,7 +28,7 @@ def reproduce(item: str | None, show_list: bool, run_all: bool, out: Path, as_js
     """Recompute a published table or figure: printed value, ours, relative difference."""
     if show_list:
         if as_json:
-            print_json({name: entry.title for name, entry in ITEMS.items()})
+            print_json({"items": {name: entry.title for name, entry in ITEMS.items()}})
             return
         for name, entry in ITEMS.items():
             takes = f" ({entry.takes}; not in --all)" if entry.takes else ""

@@ -55,11 +55,22 @@ def run(
     """Calibrate, randomize every row of DATA as a device would, shuffle, estimate."""
     from shuffledp.collection.pipeline import Embedded, Engine
     from shuffledp.collection.pipeline import run as collect
+    from shuffledp.collection.pipeline.counted import CountedJob
+    from shuffledp.collection.pipeline.counted import collect as count
 
     if simplex and question["task"] != "histogram":
         raise ParameterError("simplex", "left out unless the task is histogram", simplex)
     book = job_booking(ledger, cohort, simulated=simulation is not None)
-    asked = job(data, **question)
+    asked = job(data, counted=True, **question)
+    if isinstance(asked, CountedJob):
+        for name, value in (("reports", reports), ("spark", master)):
+            if value is not None:
+                raise ParameterError(name, f"left out for {asked.mechanism!r}", value)
+        with bar("collecting", asked.n) as advance:
+            source = stream(simulation)
+            asked, found = count(asked, data, source, book=book, advance=advance)
+        show(asked, found, out=out, plot=plot, as_json=as_json, project=simplex)
+        return
     engine: Engine
     if master is None:
         engine = Embedded(stream(simulation), memory << 20)

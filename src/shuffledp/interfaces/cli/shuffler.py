@@ -12,6 +12,7 @@ from shuffledp.errors import ParameterError, ServiceError
 from shuffledp.interfaces.cli.group import Group
 from shuffledp.interfaces.cli.options import F, json_option, print_json
 from shuffledp.interfaces.cli.paths import READ
+from shuffledp.labels import counted
 
 if TYPE_CHECKING:
     from shuffledp.service.server.settings import Settings
@@ -247,7 +248,8 @@ def status(config: str, url: str | None, as_json: bool) -> None:
             f" {each['largest']:,} are released together  {each['title']}"
         )
         for batch in each["batches"]:
-            click.echo(f"  batch {batch['batch']}: {batch['reports']:,} reports, {batch['state']}")
+            size = counted(batch["reports"], "report")
+            click.echo(f"  batch {batch['batch']}: {size}, {batch['state']}")
 
 
 @shuffler.command()
@@ -269,11 +271,13 @@ def release(task: str, config: str, url: str | None, as_json: bool) -> None:
         print_json(released)
         return
     for each in released["released"]:
-        click.echo(f"{each['file']}: {each['reports']:,} reports")
+        click.echo(f"{each['file']}: {counted(each['reports'], 'report')}")
         if not each["deleted"]:
             click.echo(
                 "warning: its reports are not deleted yet: somebody reads the store", err=True
             )
+    click.echo(f"privacy, each batch: {released['guarantee']}")
+    click.echo(f"ledger: {released['ledger']}")
 
 
 @shuffler.command()
@@ -296,5 +300,6 @@ def verify(context: click.Context, config: str, as_json: bool) -> None:
     else:
         for each in problems:
             click.echo(f"PROBLEM: {each}")
-        click.echo(f"{tasks} tasks, {batches} batches: {'NOT SOUND' if problems else 'sound'}")
+        seen = f"{counted(tasks, 'task')}, {counted(batches, 'batch')}"
+        click.echo(f"{seen}: {'NOT SOUND' if problems else 'sound'}")
     context.exit(1 if problems else 0)

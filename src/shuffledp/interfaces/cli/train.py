@@ -29,20 +29,30 @@ _options = added(
     click.option(
         "--data",
         type=READ,
-        default="mnist",
-        show_default=True,
-        help="mnist, a folder of idx files, or .npz.",
+        help="mnist, adult, a folder of idx files, or .npz (default: as the preset).",
     ),
     click.option("--samples", type=Count(), help="Use only the first samples."),
     click.option(
         "--components",
         type=int,
-        help="Replace inputs by principal components (default: as the preset for mnist).",
+        help="Replace inputs by principal components (default: as the preset for its data).",
     ),
     click.option(
-        "--network", help="perceptron-16, perceptron-100, convolutional or convolutional-small."
+        "--orientations",
+        type=int,
+        help="Replace pictures by fixed features, wavelets of so many orientations"
+        " (default: as the preset for its data).",
     ),
-    click.option("--clip", type=float, help="Largest norm of a sample's gradient."),
+    click.option(
+        "--network",
+        help="linear, perceptron-16, perceptron-100, convolutional or convolutional-small.",
+    ),
+    click.option(
+        "--clip",
+        type=float,
+        help="Largest norm of a sample's gradient; two of them differ by up to twice that, which is"
+        " accounted for.",
+    ),
     click.option("--learning-rate", type=float, help="Size of a step."),
     click.option("--delta", type=float, help="delta of the account."),
     click.option("--budget", type=float, help="Stop before epsilon exceeds this."),
@@ -66,7 +76,8 @@ def presets(as_json: bool) -> None:
     from shuffledp.training.presets import PRESETS
 
     if as_json:
-        print_json({name: {"title": p.title, **p.options} for name, p in PRESETS.items()})
+        listed = {name: {"title": p.title, **p.options} for name, p in PRESETS.items()}
+        print_json({"presets": listed})
         return
     for name, preset in PRESETS.items():
         click.echo(f"{name:16} {preset.algorithm:13} {preset.title}")
@@ -88,6 +99,7 @@ def shuffled_sgd(preset: str | None, **given: Any) -> None:
 @click.option("--sigma", type=float, help="Deviation of a report's noise, in clipping norms.")
 @click.option("--rate", type=float, help="Probability that a client reports in a round.")
 @click.option("--rounds", type=Count(), help="Number of rounds.")
+@click.option("--momentum", type=float, help="Share of a step that is made again with the next.")
 def check_in(preset: str | None, **given: Any) -> None:
     """Shuffled check-in with Gaussian noise (Liew, Takahashi 2023, section 5.2)."""
     _train("check-in", preset or "small-check-in", **given)
@@ -96,9 +108,10 @@ def check_in(preset: str | None, **given: Any) -> None:
 def _train(
     algorithm: str,
     name: str,
-    data: str,
+    data: str | None,
     samples: int | None,
     components: int | None,
+    orientations: int | None,
     network: str | None,
     budget: float | None,
     folder: Path | None,
@@ -132,13 +145,16 @@ def _train(
     if threads is not None:
         use_threads(threads)
     preset = PRESETS[name]
-    if components is None and data == "mnist":
-        components = preset.components
+    if data is None or data == preset.data:
+        data = preset.data
+        components = preset.components if components is None else components
+        orientations = preset.orientations if orientations is None else orientations
     preset = replace(
         preset,
         network=network or preset.network,
         samples=samples or preset.samples,
         components=components or None,
+        orientations=orientations or None,
     )
     chosen = preset.prepare(_load(data))
     trainer = preset.trainer(
@@ -181,10 +197,11 @@ def _book(
 
 
 def _load(data: str) -> Dataset:
-    from shuffledp.training import from_idx, from_npz, mnist
+    from shuffledp.training import from_idx, from_npz
+    from shuffledp.training.presets import DATA
 
-    if data == "mnist":
-        return mnist()
+    if data in DATA:
+        return DATA[data]()
     return from_idx(data) if Path(data).is_dir() else from_npz(data)
 
 

@@ -6,15 +6,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import checks
 from shuffledp.accounting.protocols import Shuffled, calibrate, calibrate_sigma, pair_values
 from shuffledp.accounting.protocols.base import QUESTIONS
-from shuffledp.accounting.protocols.named import protocol, question, settings
+from shuffledp.accounting.protocols.named import (
+    SHAPES,
+    Deployment,
+    deployment,
+    question,
+    settings,
+    smallest,
+)
 from shuffledp.accounting.randomizers.catalogue import build
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ConversionError, ParameterError
 from shuffledp.interfaces.web.equivalents import command_line, snippet
 from shuffledp.interfaces.web.fields import CROWD, MECHANISM
 
@@ -26,20 +33,20 @@ Given = Mapping[str, Any]
 
 def account(given: Given) -> dict[str, Any]:
     """As ``shuffledp account --json``, with the code and the command that give the same."""
-    deployment, asked = _deployment(given), _asked(given)
-    interval = deployment.ask(**asked)
+    described, asked = _deployment(given), _asked(given)
+    interval = described.ask(**asked)
     return {
         interval.quantity: interval.to_dict(),
         "quantity": interval.quantity,
         "status": interval.status.value,
         "direction": interval.guarantee.direction.value,
         "theorem": interval.theorem,
-        **pair_values(deployment, **asked),
-        **settings(deployment),
+        **(pair_values(described, **asked) if isinstance(described, Shuffled) else {}),
+        **settings(described),
         **asked,
-        "description": str(deployment),
+        "description": str(described),
         "command": command_line("account", given, asked),
-        "python": snippet(given, asked),
+        "python": snippet(given, asked, described),
     }
 
 
@@ -59,10 +66,10 @@ def curve(given: Given) -> dict[str, Any]:
 
     For a picture: each end is sound, but up to a few percent wider than that of ``account``.
     """
-    deployment = _deployment(given)
+    described = _deployment(given)
     if "curve" not in given:
         raise ParameterError("curve", "given: users, delta or tradeoff", None)
-    sweep = _CURVES[given["curve"]](deployment, given)
+    sweep = _CURVES[given["curve"]](described, given)
     start = max(int(given.get("start", 0)), 0)
     order = [sweep.at[index] for index in _coarse_to_fine(len(sweep.at))[start:]]
     points: list[dict[str, Any]] = []
@@ -89,6 +96,8 @@ def calibration(given: Given) -> dict[str, Any]:
     target = {"epsilon": given["epsilon"], "delta": given["delta"]}
     mechanism: dict[str, Any] = {"mechanism": "ldp"} | _named(given, MECHANISM)
     gaussian, find = mechanism["mechanism"] == "gaussian", given["find"]
+    if mechanism["mechanism"] in SHAPES or mechanism.get("only_sums"):
+        return _least_noise(mechanism | _named(given, ["n"]), find, target)
     if gaussian != (find == "sigma"):
         wanted = "sigma" if gaussian else "eps0 or n"
         raise ParameterError("find", f"{wanted} for mechanism {mechanism['mechanism']!r}", find)
@@ -123,8 +132,28 @@ def calibration(given: Given) -> dict[str, Any]:
     }
 
 
-def _deployment(given: Given) -> Shuffled:
-    return protocol(**{"mechanism": "ldp", "n": None} | _named(given, MECHANISM | CROWD))
+def _least_noise(mechanism: dict[str, Any], find: str, target: dict[str, float]) -> dict[str, Any]:
+    """Of a protocol whose analyst sees numbers only; what is asked for is not given."""
+    summed = mechanism["mechanism"] not in SHAPES
+    if find != ("eps0" if summed else "noise"):
+        raise ParameterError("find", "eps0 where only sums are released, else noise", find)
+    hidden = ("eps0",) if summed else ("messages", "modulus", "threshold", "spread")
+    asked: dict[str, Any] = {k: v for k, v in mechanism.items() if k not in hidden}
+    if "noise" in asked:
+        asked["noise"] = asked["noise"].partition(":")[0]
+        if mechanism["mechanism"] != "dummies":
+            del asked["noise"]
+    found = smallest(**asked | target)
+    return {
+        "find": find,
+        **found.to_dict(),
+        "target": target,
+        "command": command_line("calibrate", asked, target),
+    }
+
+
+def _deployment(given: Given) -> Deployment:
+    return deployment(**{"mechanism": "ldp", "n": None} | _named(given, MECHANISM | CROWD))
 
 
 def _named(given: Given, fields: Iterable[str]) -> dict[str, Any]:
@@ -148,35 +177,51 @@ class _Sweep:
     first: int = 3
 
 
-def _over_users(deployment: Shuffled, given: Given) -> _Sweep:
+def _over_users(described: Deployment, given: Given) -> _Sweep:
     """The question asked, for crowds from a thirtieth to thirty times as large."""
     asked = {name: [value] for name, value in _asked(given).items()}
-    low = max(2.0, deployment.crowd / 30.0)
-    high = max(min(deployment.crowd * 30.0, 1e12), 10.0 * low)
+    here = float(getattr(described, "crowd", None) or given.get("n") or 1)
+    low = max(2.0, here / 30.0)
+    high = max(min(here * 30.0, 1e12), 10.0 * low)
     crowds = sorted({round(low * (high / low) ** (i / 12)) for i in range(13)})
-    alone = replace(deployment, minimum_batch=None, colluders=0)
+    alone = {
+        name: value
+        for name, value in given.items()
+        if name not in ("minimum_batch", "colluders", "modulus")
+    }
 
     def band(some: list[int]) -> tuple[list[float], list[float]]:
-        ends = [replace(alone, n=n).band(**asked) for n in some]
-        return [low for (low,), _ in ends], [high for _, (high,) in ends]
+        ends = [_one_crowd(_deployment(alone | {"n": n}), asked) for n in some]
+        return [low for low, _ in ends], [high for _, high in ends]
 
     return _Sweep([n for n in crowds if n <= 10**12], band, first=1)
 
 
-def _over_epsilon(deployment: Shuffled, given: Given) -> _Sweep:
+def _one_crowd(described: Deployment, asked: dict[str, list[float]]) -> tuple[float, float]:
+    """Both ends; noise of too few users may hide nothing at any epsilon."""
+    try:
+        (low,), (high,) = described.band(**asked)
+    except ConversionError:
+        if isinstance(described, Shuffled):
+            raise
+        return math.inf, math.inf
+    return low, high
+
+
+def _over_epsilon(described: Deployment, given: Given) -> _Sweep:
     if "top" not in given:
         raise ParameterError("top", "given for the delta curve", None)
     top = checks.positive("top", given["top"])
-    return _Sweep([top * i / 20 for i in range(21)], lambda some: deployment.band(epsilon=some))
+    return _Sweep([top * i / 20 for i in range(21)], lambda some: described.band(epsilon=some))
 
 
-def _over_alpha(deployment: Shuffled, _given: Given) -> _Sweep:
+def _over_alpha(described: Deployment, _given: Given) -> _Sweep:
     """All at once: most of the work is the same for every point."""
     at = [i / 24 for i in range(25)]
-    return _Sweep(at, lambda some: deployment.band(alpha=some), first=len(at))
+    return _Sweep(at, lambda some: described.band(alpha=some), first=len(at))
 
 
-_CURVES: dict[str, Callable[[Shuffled, Given], _Sweep]] = {
+_CURVES: dict[str, Callable[[Deployment, Given], _Sweep]] = {
     "users": _over_users,
     "delta": _over_epsilon,
     "tradeoff": _over_alpha,

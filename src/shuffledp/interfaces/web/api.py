@@ -20,9 +20,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from shuffledp.accounting.bounds import all_theorems
-from shuffledp.accounting.randomizers.catalogue import OFFERED
 from shuffledp.errors import ParameterError
-from shuffledp.interfaces.web.fields import NAMES, Field, read
+from shuffledp.interfaces.web.fields import OFFERS, Field, read
 from shuffledp.interfaces.web.headers import HEADERS, NOT_KEPT, Headers
 from shuffledp.interfaces.web.openapi import PATHS, document
 from shuffledp.interfaces.web.workers import Refused, Workers
@@ -98,13 +97,7 @@ async def _left(request: Request) -> None:
 
 
 async def _mechanisms(_request: Request) -> Response:
-    rows = {name: OFFERED[name] for name in NAMES}
-    return JSONResponse(
-        {
-            name: {"title": row.title, "needs": row.needs, "takes": row.takes}
-            for name, row in rows.items()
-        }
-    )
+    return JSONResponse(OFFERS)
 
 
 async def _theorems(_request: Request) -> Response:

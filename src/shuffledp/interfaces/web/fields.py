@@ -9,16 +9,33 @@ from typing import Any
 
 from shuffledp import checks
 from shuffledp.accounting.protocols import named
+from shuffledp.accounting.protocols.crowds import NEIGHBOURS
 from shuffledp.accounting.randomizers.catalogue import OFFERED, PARAMETERS, WRAPPERS, Parameter
 from shuffledp.errors import ParameterError
 
-_KINDS = {float: "number", int: "integer", bool: "boolean"}
+_KINDS = {float: "number", int: "integer", bool: "boolean", str: "string"}
 """The page reads no files."""
 NAMES = [
     name
     for name, row in OFFERED.items()
     if all(PARAMETERS[each].kind in _KINDS for each in row.parameters)
 ]
+OFFERS = {
+    **{
+        name: {
+            "title": OFFERED[name].title,
+            "needs": OFFERED[name].needs,
+            "takes": [*OFFERED[name].takes, *["only_sums"] * (name in named.ADDED_UP)],
+        }
+        for name in NAMES
+    },
+    **{
+        name: {"title": row.title, "needs": [*row.needs], "takes": [*row.takes]}
+        for name, row in named.SHAPES.items()
+        if name not in named.CENTRAL
+    },
+}
+"""What the page lists."""
 _MOST_SYMBOLS, _MOST_USERS = 4096, 1e12
 _LONGEST_VALUE = 40
 
@@ -36,8 +53,8 @@ class Field:
         """JSON schema."""
         if self.choices:
             return {"type": "string", "enum": list(self.choices)}
-        if self.kind == "boolean":
-            return {"type": "boolean"}
+        if self.kind in ("boolean", "string"):
+            return {"type": self.kind}
         limits = {} if self.most is None else {"maximum": self.most}
         return {"type": self.kind, "minimum": 0, **limits}
 
@@ -51,6 +68,8 @@ class Field:
             if text not in ("true", "false"):
                 raise ParameterError(name, "true or false", text)
             return text == "true"
+        if self.kind == "string":
+            return text
         condition = "a whole number" if self.kind == "integer" else "a number"
         try:
             number = float(text)
@@ -74,9 +93,11 @@ def _fields(table: Mapping[str, Parameter], most: float = _MOST_USERS) -> dict[s
 
 
 MECHANISM = {
-    "mechanism": Field("string", "Name of the randomizer; default ldp.", choices=tuple(NAMES)),
+    "mechanism": Field("string", "Name of the randomizer; default ldp.", choices=tuple(OFFERS)),
     **_fields(PARAMETERS, _MOST_SYMBOLS),
     **_fields({name: PARAMETERS[name] for name in WRAPPERS}),
+    **_fields(named.SHAPE),
+    "neighbours": Field("string", named.SHAPE["neighbours"].words, choices=tuple(NEIGHBOURS)),
 }
 CROWD = _fields(named.CROWD)
 QUESTION = _fields(named.QUESTION)
@@ -90,7 +111,7 @@ CURVE = {
     "start": Field("integer", "Points already received; `next` of the last answer.", 1e3),
 }
 TARGET = {
-    "find": Field("string", "Which parameter to find.", choices=("eps0", "n", "sigma")),
+    "find": Field("string", "Which parameter to find.", choices=("eps0", "n", "sigma", "noise")),
     "epsilon": Field("number", "Target epsilon."),
     "delta": Field("number", "Target delta."),
 }

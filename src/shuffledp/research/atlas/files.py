@@ -17,7 +17,10 @@ from shuffledp.research.atlas.summary import Line
 
 
 def save(cells: Sequence[Cell], lines: Sequence[Line], folder: Path) -> list[str]:
-    """Write atlas.json, atlas.csv, atlas.png and atlas.md, once all are ready."""
+    """Write atlas.json, atlas.csv, atlas.png and atlas.md, once all are ready.
+
+    And atlas.broken.png, the broken theorems alone, if there are any.
+    """
     rows = [row for cell in cells for row in cell.rows()]
     table = io.StringIO(newline="")
     writer = csv.DictWriter(table, list(rows[0]))
@@ -30,6 +33,8 @@ def save(cells: Sequence[Cell], lines: Sequence[Line], folder: Path) -> list[str
         "png": rendered(draw(cells, lines), "png"),
         "md": page(cells, lines).encode(),
     }
+    if any(line.violations for line in lines):
+        contents["broken.png"] = rendered(draw(cells, lines, broken_only=True), "png")
     for ending, content in contents.items():
         write_whole("out", folder / f"atlas.{ending}", content)
     return [str(folder / f"atlas.{ending}") for ending in contents]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.accounting.bounds import Theorem, all_bounds, all_theorems
+from shuffledp.accounting.protocols.named import SHAPES
 from shuffledp.accounting.protocols.refute import recompute
 from shuffledp.labels import Direction, Status
 from shuffledp.research.atlas.cell import Cell, ClaimedValue, Judgement
@@ -64,7 +65,8 @@ def lines(cells: Sequence[Cell]) -> list[Line]:
         claims = found[theorem.id]
         ratios = [claim.ratio for _, claim in claims]
         record = None
-        if theorem.refutation is not None and theorem.id in with_curve:
+        case = theorem.refutation
+        if case is not None and (theorem.id in with_curve or case.mechanism in SHAPES):
             claimed, leaked = recompute(theorem.id)
             record = (claimed.value, leaked.value)
         violations = tuple(pair for pair in claims if pair[1].verdict is Judgement.VIOLATED)

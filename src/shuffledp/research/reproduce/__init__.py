@@ -2,18 +2,26 @@
 and how tight our own bounds are."""
 
 from shuffledp.research.reproduce import (
+    adult_training,
+    best_accuracy,
+    central,
     chen2024,
+    chen2024_training,
     hps2024,
     ietf_ppm,
     liew2023,
+    liew2023_training,
     swap_gap,
-    training,
     wang2023,
     wang2023_mixtures,
 )
 from shuffledp.research.reproduce.result import Item, Result
 
 ITEMS: dict[str, Item] = {
+    "central-batches": Item(
+        "Chua et al. 2024, 2025; Feldman, Shenfeld 2025: central DP-SGD by how batches are drawn",
+        central.batches,
+    ),
     "ietf-ppm-rappor": Item(
         "draft-wang-ppm-differential-privacy: epsilon of summed symmetric RAPPOR",
         ietf_ppm.rappor_sums,
@@ -70,23 +78,48 @@ ITEMS: dict[str, Item] = {
     ),
     "chen-2024-figure-4-first": Item(
         "Chen, Cao, Ge 2024 (first version), Figure 4: training, accuracy over eps0",
-        training.chen_figure_4_first,
+        chen2024_training.chen_figure_4_first,
         takes="minutes",
     ),
     "chen-2024-figure-4": Item(
         "Chen, Cao, Ge 2024, Figure 4: training at one Rényi budget",
-        training.chen_figure_4_final,
+        chen2024_training.chen_figure_4_final,
         takes="minutes",
     ),
     "chen-2024-figure-4-search": Item(
         "Chen, Cao, Ge 2024, Figure 4: other settings at the same noise",
-        training.chen_figure_4_search,
+        chen2024_training.chen_figure_4_search,
         takes="minutes",
     ),
     "liew-2023-figure-1b-accuracy": Item(
         "Liew, Takahashi 2023, Figure 1b: training under shuffled check-in",
-        training.liew_figure_1b,
+        liew2023_training.liew_figure_1b,
         takes="half an hour",
+    ),
+    "liew-2023-around": Item(
+        "Liew, Takahashi 2023, section 5.2: training with other noise and rates",
+        liew2023_training.liew_around,
+        takes="minutes",
+    ),
+    "best-accuracy": Item(
+        "The best accuracy on MNIST at a proven epsilon of 0.5, 1 and 2",
+        best_accuracy.best_accuracy,
+        takes="minutes",
+    ),
+    "best-accuracy-search": Item(
+        "The best accuracy on MNIST: settings tried on a validation split",
+        best_accuracy.best_accuracy_search,
+        takes="minutes",
+    ),
+    "adult-training": Item(
+        "Both trainers on Adult: accuracy against proven epsilon",
+        adult_training.adult_training,
+        takes="minutes",
+    ),
+    "adult-training-search": Item(
+        "Both trainers on Adult: settings tried on a validation split",
+        adult_training.adult_search,
+        takes="minutes",
     ),
 }
 

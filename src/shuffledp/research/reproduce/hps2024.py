@@ -20,6 +20,7 @@ from shuffledp.accounting.curves import GDPCurve
 from shuffledp.accounting.protocols import Personalized, Shuffled, published_budgets
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.accounting.randomizers.families import Family, GaussianFamily, LaplaceFamily
+from shuffledp.display.palette import COLOURS
 from shuffledp.numerics.rounding import Array
 from shuffledp.research.reproduce.result import Result, Row, relative
 
@@ -189,7 +190,9 @@ def figure_3b() -> Result:
     def draw(axes: Any) -> None:
         axes.plot(eps, confusion, label="p_i of HPS (not a mixture weight)")
         axes.axhline(generic, ls="-.", color="steelblue", label="1 / (1 + e^eps_1)")
-        axes.plot(eps, sound, "--", color="#1a7f4b", label="gamma_i / 2, common blanket (PROVEN)")
+        axes.plot(
+            eps, sound, "--", color=COLOURS["PROVEN"], label="gamma_i / 2, common blanket (PROVEN)"
+        )
         axes.set(xlabel="eps_i", ylabel="p_i")
 
     return Result(("eps_i", "HPS p_i", "generic", "gamma_i / 2"), rows, draw)
@@ -253,8 +256,10 @@ def figure_4() -> Result:
                 axes.plot(*line(column, chosen), style, color=colour, label=label, ms=4)
             axes.plot(*line(8, chosen), ":", color="C3", label="HPS, formulas (REFUTED)")
             axes.plot(*line(9, chosen), ":", color="C4", label="CCC, formula (asymptotic)")
-            axes.plot(*line(10, judged), "^-", color="#1a7f4b", label="sound (PROVEN)")
-            axes.plot(*line(11, judged), "v--", color="#1a7f4b", label="leaked by a data set")
+            axes.plot(*line(10, judged), "^-", color=COLOURS["PROVEN"], label="sound (PROVEN)")
+            axes.plot(
+                *line(11, judged), "v--", color=COLOURS["PROVEN"], label="leaked by a data set"
+            )
             axes.set(xscale="log", yscale="log", xlabel="n", ylabel="epsilon")
 
         return draw

@@ -6,7 +6,7 @@ from typing import Any
 
 from shuffledp.accounting.protocols import Aggregated
 from shuffledp.accounting.randomizers import rappor
-from shuffledp.display.plot import COLOURS
+from shuffledp.display.palette import COLOURS
 from shuffledp.research.reproduce.result import Result, Row, relative
 
 PRINTED = {5.0: 0.317, 6.5: 0.906, 7.0: 1.528}

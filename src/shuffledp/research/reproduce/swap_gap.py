@@ -7,7 +7,7 @@ from typing import Any
 
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.randomizers.catalogue import build
-from shuffledp.display.plot import COLOURS
+from shuffledp.display.palette import COLOURS
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Value
 from shuffledp.research.reproduce.result import Result, Row

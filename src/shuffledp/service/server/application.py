@@ -411,9 +411,12 @@ class Application:
         self._check_token(request)
         task = await self._found(request.path_params["task"])
         released = await _in_thread(self._released, task.id)
-        return JSONResponse(
-            {"released": [_shown(each) for each in released]}, 200, _plain(_HEADERS)
-        )
+        answer = {
+            "released": [_shown(each) for each in released],
+            "guarantee": task.said,
+            "ledger": await _in_thread(self.shuffler.book.told, task),
+        }
+        return JSONResponse(answer, 200, _plain(_HEADERS))
 
     def _released(self, task_id: bytes) -> list[Released]:
         try:

@@ -20,6 +20,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from shuffledp.errors import ServiceError, TooFewError
+from shuffledp.labels import counted
 from shuffledp.service.store import tables
 from shuffledp.service.wire import Problem
 
@@ -263,8 +264,9 @@ class Store(ABC):
                     closed.append(epoch)
             if size < task.minimum:
                 raise TooFewError(
-                    f"{size:,} reports wait for the task {task_id.hex()}; fewer than its minimum of"
-                    f" {task.minimum:,} are never released."
+                    f"{counted(size, 'report')} wait{'s' * (size == 1)} for the task"
+                    f" {task_id.hex()}; fewer than its minimum of {task.minimum:,} are never"
+                    " released."
                 )
             execute(tables.ADD_BATCH, batch_id, task.number, size)
             for epoch in closed:

@@ -1,4 +1,4 @@
-import { bandPlot, barPlot, gauge, inFull, number, outward, toPng } from "./plot.js";
+import { bandPlot, dotPlot, gauge, inFull, number, outward, toPng } from "./plot.js";
 
 const $ = (id) => document.getElementById(id);
 const FIELDS = {
@@ -9,15 +9,25 @@ const FIELDS = {
   g: { label: "Hash range g", hint: "empty: the optimum" },
   d: { label: "Subset size d", hint: "empty: the optimum" },
   levels: { label: "Largest value", start: "10" },
-  sensitivity: { label: "Sensitivity", hint: "largest distance of two values, default 2" },
+  sensitivity: { label: "Sensitivity", hint: "largest distance of two values: twice a clipping norm; default 2" },
   scalar: { label: "Values are numbers, not vectors", check: true },
   ball: { label: "Vectors clipped to a ball of that diameter", check: true },
   sequential: { label: "Reports may depend on earlier ones", check: true },
+  only_sums: { label: "Only the sum of all reports is released", check: true },
+  noise: { label: "Noise", hint: "such as poisson:rate=42.7", text: true, start: "poisson:rate=42.7" },
+  messages: { label: "Messages per user", start: "8" },
+  modulus: { label: "Modulus", hint: "empty: large enough" },
+  by_users: { label: "Each user adds the dummies", check: true },
+  rate: { label: "Probability of reporting", start: "0.105" },
+  threshold: { label: "Smallest count shown", start: "20" },
+  spread: { label: "Threshold drawn up to this much higher" },
+  neighbours: { label: "What may change", hint: "replace or remove", text: true },
 };
+const NOISE = { "noise-share": "polya:shape=1e-5,scale=2", "split-and-mix": "polya:shape=1e-5,scale=10" };
 const DEFAULTS = { n: "100000", delta: "1e-6", epsilon: "0.05", alpha: "0.05" };
 let mechanisms = {}, data = {}, pending = new AbortController();
 
-function field(host, name, { label, low, high, log, hint, check, start = "" }) {
+function field(host, name, { label, low, high, log, hint, check, text, start = "" }) {
   host.replaceChildren();
   if (check) {
     const row = document.createElement("label"), box = Object.assign(document.createElement("input"), { type: "checkbox", id: name, name });
@@ -28,13 +38,13 @@ function field(host, name, { label, low, high, log, hint, check, start = "" }) {
   }
   const tag = Object.assign(document.createElement("label"), { htmlFor: name, textContent: label });
   const box = Object.assign(document.createElement("input"), { id: name, name, value: start, inputMode: "decimal", spellcheck: false });
-  const head = Object.assign(document.createElement("div"), { className: "head" });
-  head.append(tag);
+  if (text) Object.assign(box, { inputMode: "text" }).dataset.text = "";
   if (hint) {
-    head.append(Object.assign(document.createElement("span"), { className: "hint", id: `${name}-hint`, textContent: hint }));
+    tag.append(Object.assign(document.createElement("span"), { className: "hint", id: `${name}-hint`, textContent: hint }));
     box.setAttribute("aria-describedby", `${name}-hint`);
   }
-  host.append(head, box);
+  host.className = "field";
+  host.append(tag, box);
   if (low === undefined) return;
   const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, max: 1000, step: 1, id: `${name}-slider` });
   slider.setAttribute("aria-label", `${label}, slider`);
@@ -63,11 +73,12 @@ function parametersFor(mechanism, values = {}) {
   for (const name of [...needs, ...takes]) {
     const place = document.createElement("div");
     host.append(place);
-    const known = FIELDS[name] ?? { label: name }, kept = name === "eps0" && old.eps0 !== undefined ? { start: old.eps0 } : {};
+    const own = name === "noise" && NOISE[mechanism] ? { start: NOISE[mechanism] } : {};
+    const known = { ...(FIELDS[name] ?? { label: name }), ...own }, kept = name === "eps0" && old.eps0 !== undefined ? { start: old.eps0 } : {};
     field(place, name, { ...known, ...(takes.includes(name) ? { start: "" } : {}), ...kept, ...(values[name] !== undefined ? { start: values[name] } : {}) });
     if (known.check) $(name).checked = values[name] === "true";
   }
-  const find = mechanism === "gaussian" ? [["sigma", "smallest sigma"]] : [["eps0", "largest eps0"], ["n", "fewest users"]];
+  const find = needs.includes("noise") || needs.includes("threshold") ? [["noise", "least noise"]] : mechanism === "gaussian" ? [["sigma", "smallest sigma"]] : [["eps0", "largest eps0"], ["n", "fewest users"]];
   $("find").replaceChildren(...find.map(([value, words]) => new Option(words, value)));
 }
 
@@ -82,15 +93,28 @@ function settings() {
   for (const box of $("form").querySelectorAll("input[name], select[name]")) {
     if (box.name === "question" || !visible(box)) continue;
     if (box.type === "checkbox") { if (box.checked) given[box.name] = "true"; continue; }
-    const value = box.tagName === "SELECT" ? box.value : clean(box.value);
+    const value = box.tagName === "SELECT" ? box.value : "text" in box.dataset ? box.value.trim() : clean(box.value);
     if (value !== "") given[box.name] = value;
   }
   return given;
 }
 
+// What a link says that this page cannot show: it is not answered with another question's number.
+function wrongLink(given) {
+  const { mechanism = "ldp", ...others } = given;
+  if (!Object.hasOwn(mechanisms, mechanism)) return { parameter: "mechanism", message: `The link names the mechanism '${mechanism}', which is not one of ${Object.keys(mechanisms).join(", ")}.` };
+  const { needs, takes } = mechanisms[mechanism], places = [...document.querySelectorAll("[data-field]")];
+  const known = [...needs, ...takes, ...places.map((place) => place.dataset.field)];
+  const stranger = Object.keys(others).find((name) => !known.includes(name));
+  if (stranger !== undefined) return { message: `The link gives '${stranger}', which ${mechanism} does not take; it takes ${known.join(", ")}.` };
+  const asked = places.filter((place) => "question" in place.dataset && place.dataset.field in given);
+  if (asked.length > 1) return { message: `The link asks ${asked.length} questions at once: ${asked.map((place) => place.dataset.field).join(", ")}.` };
+  return null;
+}
+
 function restore() {
-  const given = Object.fromEntries(new URLSearchParams(location.search));
-  const mechanism = given.mechanism in mechanisms ? given.mechanism : "ldp";
+  const given = Object.fromEntries(new URLSearchParams(location.search)), wrong = wrongLink(given);
+  const mechanism = Object.hasOwn(mechanisms, given.mechanism ?? "") ? given.mechanism : "ldp";
   $("mechanism").value = mechanism;
   parametersFor(mechanism, given);
   $("question").value = ["epsilon", "alpha"].find((name) => name in given) ?? "delta";
@@ -100,6 +124,21 @@ function restore() {
     box.value = given[box.name] ?? DEFAULTS[box.name] ?? "";
     box.follow?.();
   }
+  if (!wrong) { update(); return; }
+  data = {};
+  complain(wrong);
+  settled();
+}
+
+// Nothing of an earlier question can be copied or saved while the next one is computed.
+function settled() {
+  for (const button of document.querySelectorAll("[data-copy], #save-json")) button.disabled = !data.account;
+  for (const button of document.querySelectorAll("[data-save]")) button.disabled = !data[button.dataset.save];
+}
+
+function unsettled() {
+  for (const button of document.querySelectorAll("[data-copy], #save-json, [data-save]")) button.disabled = true;
+  for (const host of document.querySelectorAll(".canvas")) host.dataset.stale = "";
 }
 
 async function ask(path, given, signal) {
@@ -154,14 +193,18 @@ function draw(name) {
   if (!found || !data.account) return;
   const { account } = data, interval = account[account.quantity], ylabel = NAMES[account.quantity];
   let svg;
-  if (name === "bounds") svg = barPlot({ bounds: found, xlabel: ylabel, loss: account.quantity !== "tradeoff", label: `${found.length} bounds on ${ylabel}, from ${number(found[0]?.value)} up` });
+  if (name === "bounds") svg = dotPlot({ bounds: found, xlabel: ylabel, loss: account.quantity !== "tradeoff", label: `${found.length} bounds on ${ylabel}, from ${number(found[0]?.value)} up` });
   if (name === "users") svg = bandPlot({ points: found, xlabel: "users", ylabel, logx: true, logy: account.quantity !== "tradeoff", mark: { x: account.crowd, ...interval }, label: `${ylabel} over the number of users` });
   if (name === "delta") {
     const mark = account.quantity === "delta" ? { x: account.epsilon, ...interval } : null;
     svg = bandPlot({ points: found, xlabel: "epsilon", ylabel: "delta", logy: true, mark, label: "delta over epsilon, guaranteed and leaked" });
   }
-  if (name === "tradeoff") svg = bandPlot({ points: found, xlabel: "type I error", ylabel: "type II error", diagonal: true, label: "trade-off function: type II error over type I error" });
+  if (name === "tradeoff") { // as the distance from the diagonal, on which nothing would be seen
+    const gains = found.map(({ x, lower, upper }) => ({ x, lower: Math.max(0, 1 - x - upper), upper: Math.max(0, 1 - x - lower) }));
+    svg = bandPlot({ points: gains, xlabel: "type I error", ylabel: "1 − type I − type II error", label: "what an attack gains over guessing, over its type I error" });
+  }
   canvas(name).replaceChildren(svg);
+  delete canvas(name).dataset.stale;
 }
 
 async function plot(name, given, signal) {
@@ -180,9 +223,13 @@ async function plot(name, given, signal) {
     }
   } catch (error) {
     if (error.name === "AbortError") return;
-    if (!data[name]) host.replaceChildren(Object.assign(document.createElement("p"), { className: "note", textContent: error.message }));
+    if (!data[name]) {
+      host.replaceChildren(Object.assign(document.createElement("p"), { className: "note", textContent: error.message }));
+      delete host.dataset.stale;
+    }
   }
   host.removeAttribute("aria-busy");
+  settled();
 }
 
 async function updateNumber(signal) {
@@ -220,6 +267,7 @@ let timer, asking = null, moved = false;
 async function update() {
   document.body.dataset.ready = "";
   pending.abort();
+  unsettled();
   clearTimeout(timer);
   moved = true;
   if (asking) {
@@ -232,6 +280,7 @@ async function update() {
     await updateNumber(asking.stop.signal);
   }
   asking = null;
+  settled();
   document.body.dataset.ready = "answer";
   if (data.account) timer = setTimeout(updatePlots, 60);
 }
@@ -253,6 +302,7 @@ for (const figure of document.querySelectorAll("[data-plot]")) {
   for (const [ending, make] of [["PNG", () => toPng(canvas(name).querySelector("svg"))], ["CSV", () => new Blob([csv([...data[name]].sort((p, q) => (p.x ?? p.value) - (q.x ?? q.value)))], { type: "text/csv" })]]) {
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: ending });
     button.setAttribute("aria-label", `Save ${name} as ${ending}`);
+    button.dataset.save = name;
     button.addEventListener("click", async () => { if (data[name]) save(`shuffledp-${name}.${ending.toLowerCase()}`, await make()); });
     row.append(button);
   }
@@ -286,11 +336,12 @@ $("calibrate").addEventListener("submit", async (event) => {
   try {
     const answer = await ask("/api/calibrate", { ...given, find, epsilon: clean($("target-epsilon").value), delta: clean($("target-delta").value) });
     found = answer;
-    const status = (answer.delta ?? answer.epsilon).upper_end?.status ?? answer.epsilon.status;
+    const end = answer.delta ?? answer.epsilon, status = end.upper_end?.status ?? end.status;
     const shown = find === "n" ? answer.value.toLocaleString("en") : Number(answer.value.toPrecision(7));
-    $("found").textContent = `${$("find").selectedOptions[0].text}: ${shown} (${status})`;
+    const what = find === "noise" ? `smallest ${answer.parameter}` : $("find").selectedOptions[0].text;
+    $("found").textContent = `${what}: ${shown} (${status})${find === "noise" ? ` for ${answer.protocol}` : ""}`;
     $("found").dataset.value = String(answer.value);
-    $("use").hidden = false;
+    $("use").hidden = find === "noise";
   } catch (error) { $("found").textContent = error.message; }
 });
 $("use").addEventListener("click", () => {
@@ -306,14 +357,14 @@ $("use").addEventListener("click", () => {
 
 function theme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  $("theme").setAttribute("aria-pressed", String(dark));
+  $("theme").textContent = dark ? "Use light colours" : "Use dark colours";
   for (const name of ["users", "delta", "tradeoff", "bounds"]) draw(name);
   drawGauge();
 }
 $("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme !== "dark"));
 theme(matchMedia("(prefers-color-scheme: dark)").matches);
 
-addEventListener("popstate", () => { restore(); update(); });
+addEventListener("popstate", restore);
 
 for (const place of document.querySelectorAll("[data-field]")) {
   const { label, low, high, log, hint } = place.dataset;
@@ -322,4 +373,3 @@ for (const place of document.querySelectorAll("[data-field]")) {
 mechanisms = await (await fetch("/api/mechanisms")).json();
 $("mechanism").replaceChildren(...Object.entries(mechanisms).map(([name, { title }]) => new Option(title, name)));
 restore();
-update();

@@ -67,7 +67,7 @@ function scale(low, high, from, to, log) {
   return { at: (v) => from + (v - low) / (high - low) * (to - from), ticks };
 }
 
-export function bandPlot({ points, xlabel, ylabel, logx, logy, mark, floor = 1e-14, diagonal, label }) {
+export function bandPlot({ points, xlabel, ylabel, logx, logy, mark, floor = 1e-14, label }) {
   const svg = sheet(HEIGHT, label);
   const sorted = [...points].sort((p, q) => p.x - q.x);
   const finite = sorted.filter((p) => p.lower !== null && p.upper !== null);
@@ -75,7 +75,6 @@ export function bandPlot({ points, xlabel, ylabel, logx, logy, mark, floor = 1e-
   const xs = finite.map((p) => p.x);
   let low = Math.min(...finite.map((p) => p.lower)), high = Math.max(...finite.map((p) => p.upper));
   if (logy) { low = Math.max(low, floor, high * 1e-12); high = Math.max(high, low * 2); } else { low = Math.min(low, 0); }
-  if (diagonal) { low = 0; high = 1; }
   const x = scale(xs[0], xs.at(-1), LEFT, WIDTH - RIGHT, logx), y = scale(low, high, HEIGHT - BOTTOM, TOP, logy);
   for (const value of x.ticks) {
     svg.append(element("line", { x1: x.at(value), x2: x.at(value), y1: TOP, y2: HEIGHT - BOTTOM, stroke: colour("grid") }));
@@ -87,10 +86,7 @@ export function bandPlot({ points, xlabel, ylabel, logx, logy, mark, floor = 1e-
   }
   const upper = finite.map((p) => `${x.at(p.x)},${y.at(p.upper)}`), lower = finite.map((p) => `${x.at(p.x)},${y.at(p.lower)}`);
   svg.append(element("polygon", { points: [...upper, ...[...lower].reverse()].join(" "), fill: colour("band"), "fill-opacity": 0.2 }));
-  if (diagonal) {
-    svg.append(element("line", { x1: x.at(0), y1: y.at(1), x2: x.at(1), y2: y.at(0), stroke: colour("soft"), "stroke-dasharray": "2 4" }));
-  }
-  const [top, bottom] = diagonal ? ["fixed", "proven"] : ["proven", "fixed"];
+  const loss = ylabel !== "type II error", [top, bottom] = loss ? ["proven", "fixed"] : ["fixed", "proven"];
   for (const [line, name] of [[upper, top], [lower, bottom]]) {
     svg.append(element("polyline", { points: line.join(" "), fill: "none", stroke: colour(name), "stroke-width": 2.2,
       "stroke-dasharray": name === "fixed" ? "6 4" : "none", "stroke-linejoin": "round" }));
@@ -108,31 +104,58 @@ export function bandPlot({ points, xlabel, ylabel, logx, logy, mark, floor = 1e-
     svg.append(element("line", { x1: left, x2: left + 22, y1: line - 4, y2: line - 4, stroke: colour(name), "stroke-width": 2.2, "stroke-dasharray": dash }));
     svg.append(text(left + 28, line, words));
   });
+  hover(svg, finite, x, y, loss, { xlabel, ylabel });
   return svg;
 }
 
-export function barPlot({ bounds, label, xlabel, loss }) {
+// The values under the hand: gone with it, so that no saved picture has them.
+function hover(svg, points, x, y, loss, { xlabel, ylabel }) {
+  let shown = null;
+  const clear = () => { shown?.remove(); shown = null; };
+  svg.addEventListener("pointerleave", clear);
+  svg.addEventListener("pointermove", (event) => {
+    const box = svg.getBoundingClientRect(), at = (event.clientX - box.left) * WIDTH / box.width;
+    const point = points.reduce((best, p) => Math.abs(x.at(p.x) - at) < Math.abs(x.at(best.x) - at) ? p : best);
+    clear();
+    const [good, bad] = loss ? [point.upper, point.lower] : [point.lower, point.upper];
+    const lines = [`${xlabel} ${number(point.x)}`, `guaranteed ${outward(good, loss)}`, `leaked ${outward(bad, !loss)}`];
+    const wide = 152, left = x.at(point.x) > WIDTH / 2 ? LEFT + 6 : WIDTH - RIGHT - wide - 6, high = loss ? TOP + 4 : HEIGHT - BOTTOM - 62;
+    shown = element("g", { class: "hover", "aria-hidden": "true", "pointer-events": "none" });
+    shown.append(element("line", { x1: x.at(point.x), x2: x.at(point.x), y1: TOP, y2: HEIGHT - BOTTOM, stroke: colour("soft"), "stroke-dasharray": "2 3" }));
+    for (const [value, name] of [[good, "proven"], [bad, "fixed"]]) shown.append(element("circle", { cx: x.at(point.x), cy: y.at(value), r: 3.5, fill: colour(name) }));
+    shown.append(element("rect", { x: left, y: high, width: wide, height: 58, rx: 6, fill: colour("card"), stroke: colour("line") }));
+    lines.forEach((words, i) => shown.append(text(left + 10, high + 18 + 16 * i, words, { fill: colour(["ink", "proven", "fixed"][i]) })));
+    shown.append(element("title", {}, `${ylabel} at ${lines.join(", ")}`));
+    svg.append(shown);
+  });
+}
+
+// A dot for each bound: lengths of bars would say nothing on a log axis, which has no zero.
+export function dotPlot({ bounds, label, xlabel, loss }) {
   const shown = bounds.filter((b) => b.value !== null && b.value > 0);
   const row = 17, height = 60 + row * shown.length;
   const svg = sheet(Math.max(height, 80), label);
   if (!shown.length) { svg.append(text(12, 40, "every bound is 0 or infinite here")); return svg; }
   const values = shown.map((b) => b.value), low = Math.min(...values), high = Math.max(...values);
   const log = high > 20 * low, left = 172;
-  const x = log ? scale(10 ** Math.floor(Math.log10(low) - 0.3), high, left, WIDTH - 60, true) : scale(0, high, left, WIDTH - 60, false);
+  const x = log ? scale(low / 1.3, high, left, WIDTH - 70, true) : scale(0, high, left, WIDTH - 70, false);
+  for (const value of x.ticks) svg.append(element("line", { x1: x.at(value), x2: x.at(value), y1: 4, y2: height - 44, stroke: colour("grid") }));
   shown.forEach((b, i) => {
-    const y = 8 + row * i, name = STATUS[b.status], words = outward(b.value, (b.direction !== "LOWER") === loss);
+    const y = 8 + row * i, shade = colour(STATUS[b.status]), words = outward(b.value, (b.direction !== "LOWER") === loss);
+    svg.append(element("line", { x1: left, x2: x.at(b.value), y1: y + 7, y2: y + 7, stroke: colour("grid") }));
     svg.append(text(left - 8, y + 11, b.theorem, { "text-anchor": "end", fill: colour("ink"), "font-size": 10 }));
-    svg.append(element("rect", { x: left, y: y + 1, width: Math.max(x.at(b.value) - left, 1.5), height: row - 5, rx: 2.5, fill: colour(name),
-      "fill-opacity": b.direction === "LOWER" ? 0.55 : 1 }, element("title", {}, `${b.theorem}: ${words}, ${b.status}, ${b.direction}`)));
-    svg.append(text(x.at(b.value) + 5, y + 11, words, { "font-size": 10 }));
+    svg.append(element("circle", { cx: x.at(b.value), cy: y + 7, r: 4, fill: b.direction === "LOWER" ? colour("card") : shade, stroke: shade, "stroke-width": 2 },
+      element("title", {}, `${b.theorem}: ${words}, ${b.status}, ${b.direction}`)));
+    svg.append(text(x.at(b.value) + 9, y + 11, words, { "font-size": 10 }));
   });
   let at = 8;
   for (const status of Object.keys(STATUS).filter((name) => shown.some((b) => b.status === name))) {
-    svg.append(element("rect", { x: at, y: height - 20, width: 10, height: 10, rx: 2, fill: colour(STATUS[status]) }));
+    svg.append(element("circle", { cx: at + 5, cy: height - 15, r: 4.5, fill: colour(STATUS[status]) }));
     svg.append(text(at + 14, height - 11, status, { "font-size": 10, class: "legend" }));
     at += 30 + 6.6 * status.length;
   }
-  svg.append(text(WIDTH - RIGHT, height - 30, log ? `${xlabel}, log scale` : xlabel, { "text-anchor": "end", "font-size": 10 }));
+  const axis = log ? `${xlabel}, log scale` : xlabel;
+  svg.append(text(WIDTH - RIGHT, height - 30, `${axis}; open: leaked by a data set`, { "text-anchor": "end", "font-size": 10 }));
   return svg;
 }
 

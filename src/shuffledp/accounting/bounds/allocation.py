@@ -1,0 +1,175 @@
+"""Random allocation: every example takes part in some steps of an epoch, drawn at random.
+
+Each step adds Gaussian noise to a sum of clipped gradients; the victim is added or removed. Of t
+steps and k = 1 the likelihood ratio is a mean of t lognormal variables, the one of t shuffled
+Gaussian reports (docs/proofs/allocation.md). Symbols: h = 1/sigma^2, X = exp(N(-h/2, h)).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from shuffledp.accounting.bounds.composition import CountedRound, composed_upper
+from shuffledp.accounting.bounds.counted import guaranteed_curve, leaked_curve
+from shuffledp.accounting.bounds.counters import Counter
+from shuffledp.accounting.bounds.scopes import known_law
+from shuffledp.accounting.bounds.theorem import Bound
+from shuffledp.accounting.curves.ends import Ends
+from shuffledp.accounting.curves.losses import Samples
+from shuffledp.labels import Direction, Status, Theorem, register
+from shuffledp.numerics.composed_losses import Losses
+from shuffledp.numerics.lognormal_cells import excesses, shortfalls, shortfalls_above
+from shuffledp.numerics.rounding import Array, down, roundings, up
+from shuffledp.numerics.sum_tests import sum_tests
+
+_WIDTH, _COARSE = 1e-3, 4e-3
+_NEGLIGIBLE = 1e-3
+"""Share of the other direction below which a direction is bounded, not computed."""
+_DEEPEST = 1e-34
+"""Delta at which the grid of one epoch ends; what is left there is revealing."""
+_TOGETHER = 48
+_FARTHEST = 600.0
+"""Largest epsilon whose exponential is formed."""
+
+
+@dataclass(frozen=True)
+class AllocatedNoise(Counter):
+    """The noisy sums of ``steps`` steps, in ``k`` of which the victim takes part."""
+
+    sigma: float
+    steps: int
+    k: int = 1
+    falls: bool = field(default=False, init=False)
+
+    @property
+    def h(self) -> float:
+        """Variance of the logarithm of a step's likelihood ratio."""
+        return 1.0 / (self.sigma * self.sigma)
+
+    @property
+    def pure(self) -> float:
+        return math.inf
+
+    @property
+    def farthest(self) -> float:
+        return min(self.k * (0.5 * self.h + 38.0 / self.sigma + 1.0), _FARTHEST)
+
+    @property
+    def rising(self) -> AllocatedNoise:
+        return self
+
+    def worst(self, epsilons: Array) -> tuple[Ends, Ends]:
+        return self.one(epsilons)
+
+    def one(self, epsilons: Array) -> tuple[Ends, Ends]:
+        return self.ends(epsilons, _WIDTH)
+
+    def ends(self, epsilons: Array, width: float) -> tuple[Ends, Ends]:
+        """As ``one``; ``width`` is the relative width aimed at."""
+        if self.k > 1:
+            return self._of_several(epsilons, width)
+        near = np.minimum(epsilons, _FARTHEST)  # delta falls: beyond it is no larger
+        low, high = excesses(self.h, self.steps, np.expm1(near), width)
+        reverse_low = np.zeros(near.size)
+        reverse_high = np.minimum(shortfalls_above(self.h, self.steps, near), 1.0)
+        counts = reverse_high > _NEGLIGIBLE * low
+        if counts.any():
+            at, grown = near[counts], np.exp(near[counts])
+            less, more = shortfalls(self.h, self.steps, -np.expm1(-at), width)
+            reverse_low[counts] = down(grown * less, roundings(16))
+            reverse_high[counts] = np.minimum(reverse_high[counts], up(grown * more, roundings(16)))
+        ends = [
+            (np.where(epsilons > _FARTHEST, 0.0, np.minimum(a, b)), np.minimum(b, 1.0))
+            for a, b in ((low, high), (reverse_low, reverse_high))
+        ]
+        return ends[0], ends[1]
+
+    def blocks(self) -> list[CountedRound]:
+        """One step of each of k parts of the epoch, told which: no less is leaked."""
+        size, more = divmod(self.steps, self.k)
+        return [
+            CountedRound(AllocatedNoise(self.sigma, steps), count)
+            for steps, count in ((size + 1, more), (size, self.k - more))
+            if count
+        ]
+
+    def _of_several(self, epsilons: Array, width: float) -> tuple[Ends, Ends]:
+        """Above: the blocks; below: tests of the sum of the steps' likelihood ratios."""
+        above, tests = composed_upper(self.blocks()), sum_tests(self.h, self.steps, self.k)
+        ends = []
+        for profile, (power, size) in zip((above.forward, above.reverse), tests, strict=True):
+            assert profile is not None
+            high = np.array([profile(float(epsilon), width).upper for epsilon in epsilons])
+            grown = up(np.exp(np.minimum(epsilons, _FARTHEST)), roundings(8))
+            gains = power - np.multiply.outer(grown, up(size, roundings(4)))
+            low = np.where(epsilons > _FARTHEST, 0.0, np.maximum(gains.max(axis=1), 0.0))
+            ends.append((np.minimum(low, high), high))
+        return ends[0], ends[1]
+
+    def guaranteed_losses(self) -> tuple[Losses, Losses]:
+        samples = _samples(self)
+        return samples.above(), samples.swapped().above()
+
+    def leaked_losses(self) -> tuple[Losses, Losses]:
+        samples = _samples(self)
+        return samples.below(), samples.swapped().below()
+
+
+@lru_cache(maxsize=64)
+def _samples(counter: AllocatedNoise) -> Samples:
+    """Close together where the profile bends: at first by its deviation, then by its epsilon, in
+    the tail by that of one step."""
+    found = [counter.one(np.zeros(1))]
+    epsilons, deviation = [0.0], 2.5 * float(max(side[1][0] for side in found[0]))
+    while max(side[1][-1] for side in found[-1]) > _DEEPEST and epsilons[-1] < counter.farthest:
+        grid: list[float] = []
+        for _ in range(_TOGETHER):
+            step = max(0.05 * deviation, epsilons[-1] / 32.0)
+            step = min(step, 0.12 / counter.sigma) if counter.k == 1 else 2.0 * step
+            grid.append(min(epsilons[-1] + step, counter.farthest))
+            epsilons.append(grid[-1])
+        found.append(counter.ends(np.unique(grid), _WIDTH if len(found) == 1 else _COARSE))
+    ends = [np.concatenate([part[side][i] for part in found]) for side in (0, 1) for i in (0, 1)]
+    return Samples(np.unique(epsilons), (ends[0], ends[1]), (ends[2], ends[3]))
+
+
+ALLOCATION = Bound(
+    register(
+        Theorem(
+            id="random-allocation",
+            citation="Chua et al. 2025 (balls and bins); Feldman, Shenfeld 2025; the law of a mean"
+            " of lognormal variables and its certified evaluation our own",
+            statement="delta(eps) <= E(R - e^eps)+ and E(1 - e^eps R)+, R the mean of t lognormal"
+            " likelihood ratios; k of t steps: k epochs of one step in t/k",
+            validity="every example joins k of t steps drawn at random, Gaussian noise on each"
+            " step's sum, one example added or removed; adaptive steps",
+            status=Status.PROVEN,
+            direction=Direction.UPPER,
+            proof="proofs/allocation.md",
+        )
+    ),
+    guaranteed_curve,
+    known_law,
+    None,
+)
+ALLOCATION_PAIR = Bound(
+    register(
+        Theorem(
+            id="random-allocation-pair",
+            citation="exact computation",
+            statement="what is leaked of an example whose clipped gradient points the same way in"
+            " every step while all others are 0",
+            validity="the same protocols",
+            status=Status.FIXED_PAIR,
+            direction=Direction.LOWER,
+            proof="proofs/allocation.md",
+        )
+    ),
+    leaked_curve,
+    known_law,
+    None,
+)

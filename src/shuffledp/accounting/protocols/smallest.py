@@ -1,0 +1,213 @@
+"""The inverse for protocols whose analyst sees numbers: the least noise that meets a target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp import checks
+from shuffledp.accounting.protocols.counted import Counted
+from shuffledp.accounting.protocols.rounds import Rounds
+from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
+from shuffledp.accounting.protocols.split import SplitAndMix
+from shuffledp.accounting.randomizers import KRR, Randomizer
+from shuffledp.accounting.randomizers.noise import (
+    NoiseShare,
+    PoissonNoise,
+    PolyaNoise,
+    TruncatedLaplaceNoise,
+)
+from shuffledp.errors import ParameterError, ShuffleDPError
+from shuffledp.labels import Value
+from shuffledp.numerics.rounding import up
+from shuffledp.numerics.search import bisect, bisect_whole
+from shuffledp.numerics.split import split_distance
+
+_PRECISION = 1e-3
+_LEAST_RATE, _MOST_RATE, _MOST_CENTRE, _MOST_MESSAGES = 1e-2, 1e7, 10**6, 200
+_MOST_THRESHOLD = 1 << 14
+_SPLIT = 0.1
+"""Of delta, for what shares tell besides their sum."""
+_STEPS = 1 << 20
+"""Scales that a device can draw exactly are inverses of multiples of its inverse."""
+_LARGEST_EPS0 = 60.0
+
+
+@dataclass(frozen=True)
+class Goal:
+    """(epsilon, delta), all rounds together."""
+
+    epsilon: float
+    delta: float
+    rounds: int = 1
+
+    def __post_init__(self) -> None:
+        checks.positive("epsilon", self.epsilon)
+        checks.probability("delta", self.delta)
+        object.__setattr__(self, "rounds", checks.count("rounds", self.rounds))
+
+    def achieved(self, protocol: Counted) -> Value:
+        """delta at the goal's epsilon, proven."""
+        whole = protocol if self.rounds == 1 else Rounds([(protocol, self.rounds)])
+        return whole.guaranteed(epsilon=self.epsilon)
+
+    def met(self, protocol: Counted) -> bool:
+        """Whether that is proven to be small enough."""
+        try:
+            return self.achieved(protocol).value <= self.delta
+        except ShuffleDPError:
+            return False
+
+    def missed(self) -> ParameterError:
+        """For noise that would be too much."""
+        return ParameterError("epsilon", "reachable with noise that can be listed", self.epsilon)
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The parameter found, the protocol with it, and delta at the goal's epsilon."""
+
+    parameter: str
+    value: float
+    protocol: Counted
+    achieved: Value
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "parameter": self.parameter,
+            "value": self.value,
+            "protocol": str(self.protocol),
+            "delta": self.achieved.to_dict(),
+        }
+
+
+def _found(parameter: str, value: float, protocol: Counted, goal: Goal) -> Smallest:
+    return Smallest(parameter, value, protocol, goal.achieved(protocol))
+
+
+def poisson_dummies(
+    goal: Goal, n: int, *, by_users: bool = False, randomizer: KRR | None = None
+) -> Smallest:
+    """The fewest Poisson dummies per value, of the shuffler or of all users together."""
+
+    def make(rate: float) -> WithDummies:
+        share = rate / n if by_users else rate
+        return WithDummies(PoissonNoise(share), n, by_users=by_users, randomizer=randomizer)
+
+    high = _LEAST_RATE
+    while not goal.met(make(high)):
+        if high >= _MOST_RATE:
+            raise goal.missed()
+        high *= 8.0
+    enough = bisect(lambda rate: goal.met(make(rate)), high, high / 8.0, share=_PRECISION).good
+    return _found("rate", enough, make(enough), goal)
+
+
+def laplace_dummies(goal: Goal, n: int) -> Smallest:
+    """Dummies in numbers of truncated Laplace law: the smallest scale, then the fewest."""
+
+    def make(scale: float, centre: int) -> WithDummies:
+        return WithDummies(TruncatedLaplaceNoise(centre, scale), n)
+
+    def drawable(scale: float) -> float:
+        return _STEPS / max(math.floor(_STEPS / scale), 1)
+
+    def far(scale: float) -> int:
+        return min(math.ceil(scale * (60.0 - 2.0 * math.log(goal.delta))) + 1, _MOST_CENTRE)
+
+    whole = drawable(2.0 * goal.rounds / goal.epsilon)
+    if not goal.met(make(whole, far(whole))):
+        raise goal.missed()
+    least = bisect(
+        lambda x: goal.met(make(drawable(x), far(x))), whole, 0.01 * whole, share=0.01
+    ).good
+    # a little more than the least, so that few dummies are enough
+    scale = drawable(min(1.005 * least, whole))
+    fewest = bisect_whole(lambda centre: goal.met(make(scale, centre)), far(scale), 0).good
+    return _found("centre", fewest, make(scale, fewest), goal)
+
+
+def noise_shares(goal: Goal, n: int, k: int | None = None, levels: int = 1) -> Smallest:
+    """The smallest scale of discrete Laplace noise, in shares of all users, in a secure sum."""
+
+    def make(scale: float) -> Aggregated:
+        return Aggregated(_share(n, k, levels, scale), n)
+
+    return _least_scale(goal, k, levels, make)
+
+
+def split_and_mix(goal: Goal, n: int, k: int | None = None, levels: int = 1) -> Smallest:
+    """The same through a shuffler, with as few messages as hide everything but the sum."""
+    sums = 1 if k is None else 2
+    slack = _SPLIT * goal.delta / (goal.rounds * sums * (1.0 + math.exp(min(goal.epsilon, 700.0))))
+    widest = SplitAndMix(_share(n, k, levels, _whole(goal, k, levels)), n, 3)
+    assert widest.modulus is not None
+    modulus = widest.modulus
+    messages = next(
+        (m for m in range(3, _MOST_MESSAGES) if split_distance(n, m, modulus) <= slack), None
+    )
+    if messages is None:
+        raise ParameterError("n", f"enough to hide in {_MOST_MESSAGES} messages each", n)
+
+    def make(scale: float) -> SplitAndMix:
+        return SplitAndMix(_share(n, k, levels, scale), n, messages, modulus)
+
+    return _least_scale(goal, k, levels, make)
+
+
+def _share(n: int, k: int | None, levels: int, scale: float) -> NoiseShare:
+    return NoiseShare(PolyaNoise(1.0 / n, scale), k, levels)
+
+
+def _whole(goal: Goal, k: int | None, levels: int) -> float:
+    """A scale that needs no delta."""
+    return (levels if k is None else 2.0) * goal.rounds / goal.epsilon
+
+
+def _least_scale(
+    goal: Goal, k: int | None, levels: int, make: Callable[[float], Counted]
+) -> Smallest:
+    whole = up(_whole(goal, k, levels), 1e-9)
+    if not goal.met(make(whole)):
+        raise goal.missed()
+    least = bisect(lambda x: goal.met(make(x)), whole, 0.01 * whole, share=0.01).good
+    return _found("scale", least, make(least), goal)
+
+
+def sample_threshold(goal: Goal, rate: float, n: int | None = None) -> Smallest:
+    """The smallest threshold for users who report with this probability."""
+
+    def make(threshold: int) -> SampleThreshold:
+        return SampleThreshold(rate, threshold, n=n, neighbours="replace")
+
+    high = 1
+    while not goal.met(make(high)):
+        if high >= _MOST_THRESHOLD:
+            raise ParameterError("rate", "small enough for the target", rate)
+        high *= 2
+    fewest = bisect_whole(lambda threshold: goal.met(make(threshold)), high, high // 2).good
+    return _found("threshold", fewest, make(fewest), goal)
+
+
+def summed(
+    goal: Goal,
+    n: int,
+    family: Callable[[float], Randomizer],
+    neighbours: str = "replace",
+    colluders: int = 0,
+) -> Smallest:
+    """The largest local budget of reports of which only the sum is released."""
+
+    def make(eps0: float) -> Aggregated:
+        return Aggregated(family(eps0), n, neighbours, colluders)
+
+    low = goal.epsilon / goal.rounds
+    if not goal.met(make(low)):
+        raise goal.missed()
+    best = _LARGEST_EPS0
+    if not goal.met(make(best)):
+        best = bisect(lambda eps0: goal.met(make(eps0)), low, best, share=_PRECISION).good
+    return _found("eps0", best, make(best), goal)

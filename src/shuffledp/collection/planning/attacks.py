@@ -1,0 +1,127 @@
+"""What colluding or malicious users could do to a plan."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shuffledp.accounting.protocols import (
+    Counted,
+    Rounds,
+    SampleThreshold,
+    Shuffled,
+    WithDummies,
+)
+from shuffledp.accounting.protocols.crowds import Crowded
+from shuffledp.collection.analysis.means import decoder
+from shuffledp.collection.analysis.support import Support, law
+from shuffledp.collection.devices import Device, device
+from shuffledp.collection.devices.vectors import CoordinateDevice
+from shuffledp.collection.planning.plan import Choice
+from shuffledp.collection.planning.shapes import Shape
+from shuffledp.collection.planning.target import Target
+from shuffledp.errors import ParameterError, ShuffleDPError
+
+SHARES = (0.0, 0.01, 0.1)
+"""Of the users: so many might collude, or lie."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What a share of the users could do: tell what they sent, or send what they like.
+
+    Parameters
+    ----------
+    share
+        Of the users.
+    epsilon
+        Of all others, if these collude with the analyst; None where nothing is proven any more.
+    bias
+        By which they can move a frequency, or the mean as a share of its range, if they lie; None
+        where there is no limit: numbers with noise, shares of noise and dummies of users, unless
+        somebody checks their range.
+    """
+
+    share: float
+    epsilon: float | None
+    bias: float | None
+
+
+def attacks(choice: Choice | Shape, target: Target) -> list[Attack]:
+    """What 0, 1 and 10 % of the users could do to a plan.
+
+    Examples
+    --------
+    >>> from shuffledp.collection.planning import Histogram, Target, plan
+    >>> target = Target(epsilon=1.0, delta=1e-6, n=1000)
+    >>> best = plan(Histogram(4), target).best
+    >>> [attack.share for attack in attacks(best, target)]
+    [0.0, 0.01, 0.1]
+    """
+    found = []
+    for share in SHARES:
+        users = math.ceil(share * target.n)
+        per_user = _per_user(choice)
+        bias = None if per_user is None else users * per_user / target.n
+        found.append(Attack(share, _epsilon(choice, target, users), 0.0 if not users else bias))
+    return found
+
+
+def _epsilon(choice: Choice | Shape, target: Target, colluders: int) -> float | None:
+    try:
+        protocol: Shuffled | Counted
+        if isinstance(choice, Choice):
+            assert choice.device is not None
+            protocol = Shuffled(choice.device.randomizer, target.n, colluders)
+        elif isinstance(choice.protocol, Crowded):
+            protocol = replace(choice.protocol, colluders=colluders)  # type: ignore[type-var]
+        else:
+            protocol = choice.protocol  # a threshold hides whoever is honest
+        return Rounds([(protocol, target.rounds)]).guaranteed(delta=target.delta).value
+    except ShuffleDPError:
+        return None
+
+
+def _per_user(choice: Choice | Shape) -> float | None:
+    """How far one user moves a frequency, or a mean, times the number of users, at most."""
+    if isinstance(choice, Shape) and choice.device is None:
+        return _per_message(choice.protocol)
+    assert choice.device is not None
+    machine = choice.device.speaking
+    try:
+        support = law(machine)
+    except ParameterError:  # not a count of values
+        moved = _per_number(machine)
+    else:
+        moved = 1.0 / support.gap if isinstance(support, Support) else None
+    return None if moved is None else moved / choice.device.reporting
+
+
+def _per_number(machine: Device) -> float | None:
+    """From the smallest report there is to the largest, in shares of the range."""
+    times = 1.0
+    if isinstance(machine, CoordinateDevice):  # one of so many users is asked for a coordinate
+        times, machine = float(machine.dimensions), machine.inner
+    try:
+        known = decoder(machine)
+    except ParameterError:
+        return None
+    if known.largest is None:
+        return None
+    low, high = known.decode(np.array([0, known.largest]))
+    return times * float(high - low)
+
+
+def _per_message(protocol: Counted) -> float | None:
+    """The same of true values: one more report of a value, or its sample."""
+    if isinstance(protocol, SampleThreshold):
+        return 1.0 / protocol.rate
+    if isinstance(protocol, WithDummies) and not protocol.by_users:
+        if protocol.randomizer is None:
+            return 1.0
+        support = law(device(protocol.randomizer))
+        assert isinstance(support, Support)
+        return 1.0 / support.gap
+    return None

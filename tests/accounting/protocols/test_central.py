@@ -1,0 +1,226 @@
+"""Training in the centre: quadrature for a few steps, published figures, laws, refusals."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from shuffledp import CentralMinibatches, ParameterError, RandomAllocation, Rounds, Shuffled, Status
+from shuffledp.accounting.bounds.allocation import AllocatedNoise
+from shuffledp.accounting.bounds.identity import delta_lower, delta_upper
+from shuffledp.accounting.bounds.shuffle_gaussian import GaussianPair
+from shuffledp.accounting.curves import GDPCurve
+from shuffledp.accounting.protocols import describe, restore
+from shuffledp.accounting.randomizers import KRR, Gaussian
+from shuffledp.interfaces.cli import main
+from shuffledp.ledger.entries import Entry
+from shuffledp.numerics.few_reports import expected_excess, expected_shortfall
+from shuffledp.numerics.lognormal_mean import LognormalMean
+from tests.oracles import central
+
+EPSILONS = [0.0, 0.1, 0.5, 1.0, 2.0, 4.0]
+
+
+def _inside(found, exact: float, within: float) -> None:
+    assert found.status is Status.PROVEN
+    assert found.lower <= exact * (1.0 + within) + 1e-15
+    assert found.upper >= exact * (1.0 - within) - 1e-15
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 5.0])
+def test_one_step_is_the_gaussian_mechanism(sigma):
+    for epsilon in EPSILONS:
+        exact = GDPCurve(1.0 / sigma).delta(epsilon)
+        found = RandomAllocation(sigma, 1).delta(epsilon)
+        _inside(found, exact, 1e-9)
+        assert found.upper <= exact * (1.0 + 1e-6) + 1e-14
+
+
+@pytest.mark.parametrize("steps", [2, 3])
+@pytest.mark.parametrize("sigma", [0.4, 1.0, 3.0])
+def test_two_and_three_steps_in_both_directions(sigma, steps):
+    """Certified quadratures of another module lie inside, and the ends are close."""
+    ratio = LognormalMean(sigma**-2.0, steps)
+    (low, high), (reverse_low, reverse_high) = AllocatedNoise(sigma, steps).one(np.array(EPSILONS))
+    for i, epsilon in enumerate(EPSILONS):
+        e = math.exp(epsilon)
+        exact, back = expected_excess(ratio, e), expected_shortfall(ratio, 1.0 / e)
+        assert low[i] <= exact.upper
+        assert high[i] >= exact.lower
+        assert reverse_low[i] <= e * back.upper
+        assert reverse_high[i] >= e * back.lower
+        if exact.lower > 1e-12:
+            assert high[i] <= 1.03 * low[i]
+
+
+@pytest.mark.parametrize(("sigma", "steps"), [(0.5, 100), (1.0, 1000), (2.0, 30), (10.0, 10**6)])
+def test_the_other_engine_agrees(sigma, steps):
+    outcomes = GaussianPair(Gaussian(sigma, sensitivity=1.0), steps).outcomes()
+    deviation = math.sqrt(math.expm1(sigma**-2.0) / steps)
+    epsilons = np.array([0.5, 2.0, 4.0, 6.0]) * min(deviation, 1.0)
+    for way, (low, high) in zip(
+        (outcomes, outcomes.swapped()), AllocatedNoise(sigma, steps).one(epsilons), strict=True
+    ):
+        for epsilon, below, above in zip(epsilons.tolist(), low, high, strict=True):
+            assert below <= delta_upper(way, steps, epsilon, 1e-2)
+            assert above >= delta_lower(way, steps, epsilon, 1e-2)
+
+
+def test_published_figures():
+    """Of the package of Feldman and Shenfeld: both intervals hold the truth, so they meet."""
+    found = RandomAllocation(1.0, 1000).epsilon(1e-6)
+    assert 0.1687 < found.lower < 0.1717 + 1e-4
+    assert 0.1717 - 1e-4 < found.upper < 0.1757
+    found = (RandomAllocation(2.0, 1000) ** 5).epsilon(1e-8)
+    assert 0.1748 < found.lower < found.upper < 0.1783
+    assert found.gap < 0.01
+
+
+@pytest.mark.parametrize(
+    ("sigma", "steps", "epochs", "delta"),
+    [(10.0, 10**6, 10_000, 1e-8), (0.5, 1000, 10, 1e-8), (5.0, 20, 300, 1e-10), (1.0, 3, 40, 1e-5)],
+)
+def test_the_ends_are_within_a_percent(sigma, steps, epochs, delta):
+    assert (RandomAllocation(sigma, steps) ** epochs).epsilon(delta).gap < 0.01
+
+
+def test_two_epochs_of_two_steps():
+    ratio, weights = central.merged(*central.allocation(1.0, 2, 1, 600), 1500)
+    both, mass = (
+        np.multiply.outer(ratio, ratio).ravel(),
+        np.multiply.outer(weights, weights).ravel(),
+    )
+    for epsilon in (0.5, 2.0, 4.0):
+        exact = max(central.deltas(both, mass, epsilon))
+        found = (RandomAllocation(1.0, 2) ** 2).delta(epsilon)
+        _inside(found, exact, 2e-3)
+        assert found.upper <= 1.03 * exact
+
+
+@pytest.mark.parametrize(("steps", "k"), [(3, 2), (2, 2), (5, 5)])
+def test_several_steps_of_an_epoch(steps, k):
+    """By quadrature, or, if an example is part of all steps, as Gaussian mechanisms compose."""
+    sigma, epsilons = 1.5, np.array([0.2, 1.0, 2.0])
+    ends = AllocatedNoise(sigma, steps, k).one(epsilons)
+    law = None if steps == k else central.allocation(sigma, steps, k, 120)
+    for i, epsilon in enumerate(epsilons.tolist()):
+        exact = (GDPCurve(math.sqrt(k) / sigma).delta(epsilon),) * 2
+        exact = exact if law is None else central.deltas(*law, epsilon)
+        within = 1e-9 if law is None else 6e-3
+        for (low, high), truth in zip(ends, exact, strict=True):
+            assert low[i] <= truth * (1.0 + within)
+            assert high[i] >= truth * (1.0 - within)
+            assert low[i] >= 0.2 * truth
+            if law is None:
+                assert high[i] <= 1.02 * truth
+
+
+def test_adaptive_steps_leak_no_more():
+    """Steps whose gradient depends on the outputs before: two steps, any rule, both directions."""
+    sigma, epsilon = 1.0, 0.7
+    z, w = central.nodes(200)
+    found = RandomAllocation(sigma, 2).delta(epsilon)
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        first = rng.uniform(-1.0, 1.0)
+        second = rng.choice([-1.0, 0.0, 1.0, 0.5], size=z.size)
+        ratio = 0.5 * np.exp(first * z / sigma - 0.5 * (first / sigma) ** 2)[
+            :, None
+        ] + 0.5 * np.exp(
+            np.multiply.outer(second, z) / sigma - 0.5 * (second[:, None] / sigma) ** 2
+        )
+        weights = np.multiply.outer(w, w)
+        assert max(central.deltas(ratio.ravel(), weights.ravel(), epsilon)) <= found.upper
+
+
+def test_laws():
+    delta = 1e-6
+    values = [RandomAllocation(s, 100).epsilon(delta) for s in (0.5, 1.0, 2.0, 8.0)]
+    assert all(a.lower > b.upper for a, b in itertools.pairwise(values))
+    values = [RandomAllocation(1.0, t).epsilon(delta) for t in (1, 2, 10, 1000)]
+    assert all(a.lower > b.upper for a, b in itertools.pairwise(values))
+    values = [(RandomAllocation(2.0, 100) ** m).epsilon(delta) for m in (1, 3, 30)]
+    assert all(a.upper < b.lower for a, b in itertools.pairwise(values))
+    twice = RandomAllocation(2.0, 50) ** 2
+    assert (
+        twice
+        == Rounds([(RandomAllocation(2.0, 50), 2)])
+        == Rounds([RandomAllocation(2.0, 50)]) ** 2
+    )
+
+
+def test_far_ends():
+    deep = RandomAllocation(1.0, 100).epsilon(1e-30)
+    assert deep.gap < 0.02
+    assert RandomAllocation(0.1, 10).epsilon(1e-6).lower > 80.0
+    assert RandomAllocation(1e5, 10).epsilon(1e-4).upper == 0.0
+    assert RandomAllocation(10.0, 10**9).delta(0.0).upper < 1e-5
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize(("batch", "n"), [(1, 1), (1, 2), (2, 5)])
+def test_shuffled_batches_by_quadrature(sigma, batch, n):
+    whole = n // batch
+    for epsilon in (0.1, 1.0, 3.0):
+        exact = central.batches(sigma, whole, whole * batch / n, epsilon, 800)
+        found = CentralMinibatches(sigma, batch, n).delta(epsilon)
+        assert found.lower <= exact * (1.0 + 1e-3) + 1e-12
+        assert found.lower >= 0.45 * exact - 1e-9
+        assert exact <= found.upper * (1.0 + 1e-3)
+        assert found.upper <= GDPCurve(1.0 / sigma).delta(epsilon) * (1.0 + 1e-9)
+
+
+def test_shuffled_batches_are_not_poisson_samples():
+    """One epoch of 1,000 batches, delta = 1e-8: published between 5.106 and 5.64; by Poisson
+    accounting 0.306."""
+    found = CentralMinibatches(1.0, 60, 60_000).epsilon(1e-8)
+    assert 5.106 <= found.lower < 5.64 < found.upper < 5.7761
+    more = (CentralMinibatches(1.0, 60, 60_000) ** 10).epsilon(1e-8)
+    assert found.lower < more.lower < more.upper <= GDPCurve(math.sqrt(10.0)).epsilon(1e-8) * 1.01
+
+
+@pytest.mark.parametrize(
+    "protocol", [RandomAllocation(1.5, 40, 3), RandomAllocation(1, 7), CentralMinibatches(1, 6, 50)]
+)
+def test_written_down_and_read_back(protocol):
+    assert restore(json.loads(json.dumps(describe(protocol)))) == protocol
+
+
+def test_refusals():
+    with pytest.raises(ParameterError, match=r"'k'.*at most steps"):
+        RandomAllocation(1.0, 3, 4)
+    with pytest.raises(ParameterError, match="sigma"):
+        RandomAllocation(0.01, 3)
+    with pytest.raises(ParameterError, match=r"'batch'.*at most n"):
+        CentralMinibatches(1.0, 11, 10)
+    with pytest.raises(ParameterError, match="replaced values"):
+        Entry.of(RandomAllocation(1.0, 3), 1)
+    with pytest.raises(ParameterError, match="neighbours"):
+        Rounds([RandomAllocation(1.0, 3), Shuffled(KRR(3, eps0=1.0), 10)])
+
+
+def _run(*arguments: str):
+    return CliRunner().invoke(main, ["account", *arguments])
+
+
+def test_on_the_command_line():
+    asked = ("--mechanism", "allocation", "--sigma", "1", "--steps", "1000", "--delta", "1e-6")
+    text = _run(*asked, "--epochs", "1")
+    assert text.exit_code == 0
+    assert "0.171869" in text.output
+    assert "random-allocation-pair" in text.output
+    data = json.loads(_run(*asked, "--epochs", "2", "--json").output)
+    assert data["rounds"] == 2
+    assert data["status"] == "PROVEN"
+    assert data["epsilon"] == (RandomAllocation(1.0, 1000) ** 2).epsilon(1e-6).to_dict()
+    batches = ("--mechanism", "minibatches", "--sigma", "1", "--batch", "60", "--delta", "1e-8")
+    assert "5.10683" in _run(*batches, "--n", "6e4").output
+    assert (
+        "--steps must be given"
+        in _run("--mechanism", "allocation", "--sigma", "1", "--delta", "0.1").output
+    )
+    assert "--epochs must be left out" in _run(*asked, "--epochs", "2", "--rounds", "2").output
+    assert "--batch must be left out" in _run(*asked, "--batch", "2").output
