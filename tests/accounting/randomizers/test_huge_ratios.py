@@ -38,6 +38,23 @@ def test_a_cell_without_a_largest_ratio_is_added_whole() -> None:
     assert 0.3 <= delta_upper(outcomes, 1, 0.0, 1e-3) < 0.4
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 200])
+def test_outcomes_taken_together_tell_no_less(n: int) -> None:
+    """Cells of which only the ends of both ratios are known: above the outcomes they are made of."""
+    first, second = np.array([0.4, 0.1, 0.3, 0.2]), np.array([0.1, 0.4, 0.2, 0.3])
+    base = np.full(4, 0.25)
+    apart = Outcomes.discrete(first, second, base)
+    pairs = [x.reshape(2, 2) for x in (first / base, second / base)]
+    low, high = (tuple(end(x, axis=1) for x in pairs) for end in (np.min, np.max))
+    sums = [x.reshape(2, 2).sum(axis=1) for x in (first, second, base)]
+    together = Outcomes(*sums, low, high)
+    for epsilon in (0.0, 0.3, 1.0):
+        truth = delta_lower(apart, n, epsilon, 1e-6)
+        assert delta_upper(apart, n, epsilon, 1e-6) == pytest.approx(truth, rel=1e-5, abs=1e-300)
+        assert truth <= delta_upper(together, n, epsilon, 1e-6)
+        assert delta_lower(together, n, epsilon, 1e-6) <= truth
+
+
 def test_noise_of_a_thousandth() -> None:
     found = Shuffled(Gaussian(1e-3), 10_000).epsilon(1e-5)
     assert found.lower > 100.0
