@@ -10,7 +10,7 @@ from typing import Any
 from shuffledp.collection.devices import Device, device
 from shuffledp.collection.planning.limit import worth_planning
 from shuffledp.collection.planning.target import Builder, Target
-from shuffledp.collection.planning.tasks import Task
+from shuffledp.collection.planning.tasks import Task, Vector
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
 from shuffledp.shown import Drawn, Shown
@@ -99,10 +99,17 @@ class Plan(Shown, Drawn):
             off = f"{best.error * self.target.n:,.3g} of {users}"
         rank = " in rank" if self.task.name == "quantiles" else ""
         said = [f"{best.name}: an estimate is off by about {off}{rank}, each round"]
-        if best.eps0 is not None and best.eps0 > _NEGLIGIBLE:
+        if isinstance(self.task, Vector) and self.task.messages < self.task.dimensions:
+            most = self.task.dimensions
+            said.append(
+                f"a message for each coordinate, shuffled separately and linked by nothing, may be"
+                f" much better: --messages {most}"
+            )
+        if best.eps0 is not None and best.messages * best.eps0 > _NEGLIGIBLE:
+            each = f" for each of {best.messages} messages" if best.messages > 1 else ""
             said.append(
                 f"if the shuffler fails or colludes, only the local guarantee is left:"
-                f" eps0 = {best.eps0:.3g} is next to none"
+                f" eps0 = {best.eps0:.3g}{each} is next to none"
             )
         return said
 

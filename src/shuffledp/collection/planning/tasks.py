@@ -10,18 +10,18 @@ from functools import partial
 from typing import Any, ClassVar
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers import CheckIn, OneCoordinate
+from shuffledp.accounting.randomizers import CheckIn, OneCoordinate, Randomizer
 from shuffledp.accounting.randomizers.catalogue import MECHANISMS
 from shuffledp.collection.analysis import tally
 from shuffledp.collection.analysis.frequencies import set_variance
 from shuffledp.collection.analysis.support import Support, law
-from shuffledp.collection.devices import Device
+from shuffledp.collection.devices import Device, actual
 from shuffledp.collection.devices.vectors import GaussianVectorDevice
 from shuffledp.collection.planning.target import Builder
 
 _TIMES = "-x"
-MANY_ROUNDS = {"one-bit", "piecewise", "plateau", "rounding"}
-"""Means whose rounds are composed quickly; noise of Laplace or Gauss takes long, and is worse."""
+MANY_ROUNDS = {"plateau", "rounding"}
+"""Means that are best where budgets are shared, and whose rounds are composed quickly."""
 
 
 def _candidates(task: str, **known: Any) -> dict[str, Builder]:
@@ -212,6 +212,14 @@ class Vector(Task):
                 build = single[name] if group == 1 else _one_of(group, single[name])
                 found[f"{name}{_TIMES}{messages}"] = build
         return found
+
+    def sent(self, name: str, strength: float) -> list[tuple[Randomizer, int]]:
+        """What devices run for the messages of this randomizer, and how often each."""
+        inner, messages = self.split(name)
+        build = Mean().randomizers()[inner]
+        sizes = self.groups(messages)
+        builds = {size: build if size == 1 else _one_of(size, build) for size in sizes}
+        return [(actual(builds[size](strength)), sizes.count(size)) for size in builds]
 
     def variance(self, device: Device, n: int) -> float:
         """Where several messages may be sent, coordinates of short vectors have a narrower range,
