@@ -16,8 +16,7 @@ import numpy as np
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.protocols.likely import likely_mu
 from shuffledp.collection.devices import device
-from shuffledp.collection.planning.target import Target
-from shuffledp.collection.planning.tasks import Task, Vector
+from shuffledp.collection.planning.tasks import Task
 from shuffledp.numerics.rounding import Array
 
 _STRENGTHS = tuple(float(x) for x in np.geomspace(0.1, 24.0, 12))
@@ -43,11 +42,21 @@ class Expected:
 
     def error(self, mu: Array) -> Array:
         """About, at other budgets."""
-        return np.exp(np.interp(np.log(mu), np.log(self.mu), np.log(self.errors)))
+        return _between(mu, self.mu, self.errors)
 
     def strength(self, mu: float) -> float:
         """About, at another budget."""
-        return float(np.exp(np.interp(math.log(mu), np.log(self.mu), np.log(self.strengths))))
+        return float(_between(np.array([mu]), self.mu, self.strengths)[0])
+
+
+def _between(x: Array, known: Array, values: Array) -> Array:
+    """Powers of x between the known points, and below the first of them."""
+    if len(known) == 1:
+        return np.full_like(x, values[0])
+    at, logs = np.log(known), np.log(values)
+    found = np.interp(np.log(x), at, logs)
+    below = np.minimum(np.log(x) - at[0], 0.0) * (logs[1] - logs[0]) / (at[1] - at[0])
+    return np.asarray(np.exp(found + below))
 
 
 @lru_cache(maxsize=256)
@@ -63,28 +72,3 @@ def expected(task: Task, name: str, n: int, colluders: int = 0) -> Expected:
         if mu > 0.0 and (not found or mu > found[-1][0]):
             found.append((mu, strength, math.sqrt(task.variance(machine, n))))
     return Expected(*np.array(found or [(math.inf, 1.0, math.inf)]).T)
-
-
-def worth_planning(task: Task, target: Target) -> list[str]:
-    """Names of randomizers: of vectors in several messages each with the best number of them."""
-    names = list(task.randomizers())
-    if not isinstance(task, Vector) or not task.splits:
-        return names
-    mu = np.array([target.mu / math.sqrt(target.rounds)])
-
-    def error(name: str) -> float:
-        return float(expected(task, name, target.n, target.colluders).error(mu)[0])
-
-    split = [name for name in names if task.messages_of(name) > 1]
-    inner = sorted({task.split(name)[0] for name in split})
-    best = [
-        min((name for name in [each, *split] if task.split(name)[0] == each), key=error)
-        for each in inner
-    ]
-    # the limit of Gaussian reports: n mu^2 = exp(diameter^2 / sigma^2) - 1
-    gaussian = task.diameter / math.sqrt(math.log1p(target.n * float(mu[0]) ** 2) * target.n)
-    return best + ["gaussian-vector"] * (gaussian <= _NEAR * min(map(error, best)))
-
-
-_NEAR = 1.5
-"""What may be so much worse by the limit is computed exactly all the same."""

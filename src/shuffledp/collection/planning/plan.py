@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.collection.devices import Device, device
-from shuffledp.collection.planning.limit import worth_planning
 from shuffledp.collection.planning.target import Builder, Target
 from shuffledp.collection.planning.tasks import Task, Vector
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
 from shuffledp.shown import Drawn, Shown
 
+_NEAR = 1.5
+"""What may be so much worse by a limit theorem is computed all the same."""
 _NEGLIGIBLE = 5.0
 """A local budget above which hardly anything is hidden: odds change 150-fold."""
 
@@ -173,11 +174,15 @@ def plan(
     known = task.randomizers()
     builders = {
         name: known[name]
-        for name in worth_planning(task, target)
+        for name in _worth_planning(task)
         # without a pure budget composing takes too long
         if target.apart(task.messages_of(name)).rounds == 1 or pure(known[name])
     }
     found = [_shuffled(task, target, name) for name in progress(builders)]
+    if isinstance(task, Vector) and task.sent > 1:
+        likely = task.likely_gaussian(target.mu / math.sqrt(target.rounds), target.n)
+        if likely <= _NEAR * min(choice.error for choice in found if choice is not None):
+            found.append(_shuffled(task, target, "gaussian-vector"))
     choices = [choice for choice in found if choice is not None]
     if not choices:
         raise ParameterError("task", "one that some randomizer does here", task.name)
@@ -185,6 +190,14 @@ def plan(
     local = [_local(task, target, name) for name in single if pure(known[name])]
     baselines = [min(local, key=_error), _central(task, target)]
     return Plan(task, target, tuple(sorted(choices, key=_error)), tuple(baselines))
+
+
+def _worth_planning(task: Task) -> list[str]:
+    """Names of randomizers; of vectors that may be sent in several messages those alone."""
+    known = list(task.randomizers())
+    if isinstance(task, Vector) and task.sent > 1:
+        return [name for name in known if task.messages_of(name) > 1]
+    return known
 
 
 def _error(choice: Choice) -> float:

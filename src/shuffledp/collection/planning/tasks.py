@@ -182,11 +182,9 @@ class Vector(Task):
         return box if self.norm is None else min(box, 2.0 * self.norm)
 
     @property
-    def splits(self) -> list[int]:
-        """Numbers of messages that are considered: powers of four, and the most."""
-        most = min(self.messages, self.dimensions)
-        powers = [4**i for i in range(1, most.bit_length()) if 4**i < most]
-        return [*powers, most] if most > 1 else []
+    def sent(self) -> int:
+        """How many messages are sent: all that may be, as fewer would be less exact."""
+        return min(self.messages, self.dimensions)
 
     def groups(self, messages: int) -> list[int]:
         """How many coordinates each message is about one of."""
@@ -206,14 +204,19 @@ class Vector(Task):
         single = Mean().randomizers()
         found = {name: _one_of(self.dimensions, build) for name, build in single.items()}
         found |= _candidates(self.name, sensitivity=self.diameter, dimensions=self.dimensions)
-        for messages in self.splits:
-            group = max(self.groups(messages))
-            for name in MANY_ROUNDS & single.keys():
+        if self.sent > 1:
+            group = max(self.groups(self.sent))
+            for name in sorted(MANY_ROUNDS):
                 build = single[name] if group == 1 else _one_of(group, single[name])
-                found[f"{name}{_TIMES}{messages}"] = build
+                found[f"{name}{_TIMES}{self.sent}"] = build
         return found
 
-    def sent(self, name: str, strength: float) -> list[tuple[Randomizer, int]]:
+    def likely_gaussian(self, mu: float, n: int) -> float:
+        """About the error of Gaussian noise on the whole vector, where n mu^2 is about
+        exp(diameter^2 / sigma^2) - 1."""
+        return self.diameter / math.sqrt(math.log1p(n * mu**2) * n)
+
+    def devices(self, name: str, strength: float) -> list[tuple[Randomizer, int]]:
         """What devices run for the messages of this randomizer, and how often each."""
         inner, messages = self.split(name)
         build = Mean().randomizers()[inner]

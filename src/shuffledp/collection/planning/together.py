@@ -58,7 +58,10 @@ class Wanted:
         """Of the randomizers to choose from: those that compose quickly."""
         known = self.task.randomizers()
         if self.mechanism != "best":
-            return [checks.one_of("mechanism", self.mechanism, ["best", *known])]
+            name = checks.one_of("mechanism", self.mechanism, ["best", *known])
+            if not pure(known[name]):
+                raise ParameterError("mechanism", "with a pure budget, among several", name)
+            return [name]
         slow = Mean().randomizers().keys() - MANY_ROUNDS
         return [name for name in known if name not in slow and pure(known[name])]
 

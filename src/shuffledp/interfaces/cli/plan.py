@@ -106,7 +106,7 @@ def plan(
     cap = math.inf if max_eps0 is None else max_eps0
     target = Target(epsilon, delta, n, rounds, cap, colluders)
     if tasks is not None:
-        given = {"task": name, "k": k, "dimensions": dimensions, "norm": norm}
+        given = {"name": name, "k": k, "dimensions": dimensions, "norm": norm}
         given |= {"check_in": check_in, "plot": plot}
         given |= {"messages": None if messages == 1 else messages}
         given |= {"several_messages": several_messages or None}
@@ -214,7 +214,7 @@ def _write_plan(plan: Plan, path: str) -> None:
     assert best.device is not None
     sent = [(best.device.randomizer, 1)]
     if best.messages > 1 and isinstance(task, Vector):
-        sent = task.sent(best.name, best.strength)
+        sent = task.devices(best.name, best.strength)
     crowd = plan.target.n, plan.target.colluders
     _write([(Shuffled(each, *crowd), times) for each, times in sent], plan.target.rounds, path)
 

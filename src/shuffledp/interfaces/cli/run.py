@@ -69,7 +69,7 @@ def run(
         _complete(simplex=simplex, **question)
     book = job_booking(ledger, cohort, simulated=simulation is not None)
     if tasks is not None or (messages or 1) > 1:
-        for name, value in (("reports", reports), ("spark", master)):
+        for name, value in (("reports", reports), ("master", master)):
             if value is not None:
                 raise ParameterError(name, "left out where users send several messages", value)
         answer(
@@ -86,7 +86,7 @@ def run(
         return
     asked = job(data, counted=True, **question)
     if isinstance(asked, CountedJob):
-        for name, value in (("reports", reports), ("spark", master)):
+        for name, value in (("reports", reports), ("master", master)):
             if value is not None:
                 raise ParameterError(name, f"left out for {asked.mechanism!r}", value)
         with bar("collecting", asked.n) as advance:
