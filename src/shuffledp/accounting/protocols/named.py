@@ -44,7 +44,11 @@ SHAPE = {
         "Noise of each user (noise-share, split-and-mix), or fake reports per value (dummies),"
         " such as poisson:rate=42.7",
     ),
-    "messages": Parameter(int, "Messages of each user and sum (split-and-mix)"),
+    "messages": Parameter(
+        int,
+        "Messages of each user: of each sum (split-and-mix), or of a vector, shuffled separately"
+        " and linked by nothing",
+    ),
     "modulus": Parameter(
         int, "Sums are taken modulo this, large enough unless given (split-and-mix)"
     ),
@@ -123,12 +127,14 @@ def deployment(
     """As ``protocol``, or one whose analyst sees numbers only."""
     shape = {name: given.pop(name, None) for name in SHAPE if name != "only_sums"}
     if mechanism not in SHAPES and not only_sums:
+        messages = shape.pop("messages")
         for name, value in shape.items():
             if value is not None:
                 raise ParameterError(
                     name, "left out unless --only-sums or a mechanism that counts is given", value
                 )
-        return protocol(mechanism=mechanism, rounds=rounds, **given)
+        once = protocol(mechanism=mechanism, rounds=rounds, **given)
+        return once if messages is None else once ** checks.count("messages", messages)
     epochs = shape.pop("epochs")
     if epochs is not None and (rounds is not None or mechanism not in CENTRAL):
         other = (

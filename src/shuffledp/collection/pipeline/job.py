@@ -119,6 +119,11 @@ class Job:
         return self.users or self.n
 
     @property
+    def about(self) -> str:
+        """What is asked, in words."""
+        return f"{self.task} of {', '.join(self.columns)}"
+
+    @property
     def question(self) -> Task:
         """As the planner knows it."""
         return planning.task(

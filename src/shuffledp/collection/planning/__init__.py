@@ -14,6 +14,7 @@ from shuffledp.collection.planning.tasks import (
     Vector,
     task,
 )
+from shuffledp.collection.planning.together import Together, Wanted, together
 
 __all__ = [
     "Attack",
@@ -27,10 +28,13 @@ __all__ = [
     "Sometimes",
     "Target",
     "Task",
+    "Together",
     "Vector",
+    "Wanted",
     "attacks",
     "makers",
     "plan",
     "shapes",
     "task",
+    "together",
 ]

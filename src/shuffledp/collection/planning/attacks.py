@@ -79,7 +79,9 @@ def _epsilon(choice: Choice | Shape, target: Target, colluders: int) -> float | 
             protocol = replace(choice.protocol, colluders=colluders)  # type: ignore[type-var]
         else:
             protocol = choice.protocol  # a threshold hides whoever is honest
-        return Rounds([(protocol, target.rounds)]).guaranteed(delta=target.delta).value
+        times = choice.messages if isinstance(choice, Choice) else 1
+        together = Rounds([(protocol, target.rounds * times)])
+        return together.guaranteed(delta=target.delta).value
     except ShuffleDPError:
         return None
 

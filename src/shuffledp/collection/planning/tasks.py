@@ -10,13 +10,18 @@ from functools import partial
 from typing import Any, ClassVar
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers import CheckIn, OneCoordinate
+from shuffledp.accounting.randomizers import CheckIn, OneCoordinate, Randomizer
 from shuffledp.accounting.randomizers.catalogue import MECHANISMS
 from shuffledp.collection.analysis import tally
 from shuffledp.collection.analysis.frequencies import set_variance
 from shuffledp.collection.analysis.support import Support, law
-from shuffledp.collection.devices import Device
+from shuffledp.collection.devices import Device, actual
+from shuffledp.collection.devices.vectors import GaussianVectorDevice
 from shuffledp.collection.planning.target import Builder
+
+_TIMES = "-x"
+MANY_ROUNDS = {"plateau", "rounding"}
+"""Means that are best where budgets are shared, and whose rounds are composed quickly."""
 
 
 def _candidates(task: str, **known: Any) -> dict[str, Builder]:
@@ -35,6 +40,10 @@ class Task(ABC):
     @abstractmethod
     def randomizers(self) -> dict[str, Builder]:
         """By name: a randomizer of given strength."""
+
+    def messages_of(self, name: str) -> int:
+        """How many messages a user of this randomizer sends, each shuffled by itself."""
+        return 1
 
     def variance(self, device: Device, n: int) -> float:
         """Expected squared error of one estimate from n users."""
@@ -148,16 +157,21 @@ class Vector(Task):
         How many numbers there are.
     norm
         Bound on the length of the vector, if values are clipped to a ball.
+    messages
+        How many messages a user may send, each shuffled by itself and linked to no other. The
+        coordinates are put into as many groups; a message tells of one coordinate of its group.
     """
 
     dimensions: int
     norm: float | None = None
     """Largest distance from the middle of the range, to which whole vectors are clipped."""
+    messages: int = 1
     name: ClassVar[str] = "vector"
     error: ClassVar[str] = "a coordinate's mean, as a share of the range, for the hardest values"
 
     def __post_init__(self) -> None:
         checks.store_size(self, "dimensions", 1)
+        checks.store_size(self, "messages", 1)
         if self.norm is not None:
             checks.positive("norm", self.norm)
 
@@ -167,17 +181,63 @@ class Vector(Task):
         box = math.sqrt(self.dimensions)
         return box if self.norm is None else min(box, 2.0 * self.norm)
 
+    @property
+    def sent(self) -> int:
+        """How many messages are sent: all that may be, as fewer would be less exact."""
+        return min(self.messages, self.dimensions)
+
+    def groups(self, messages: int) -> list[int]:
+        """How many coordinates each message is about one of."""
+        size, larger = divmod(self.dimensions, messages)
+        return [size + (i < larger) for i in range(messages)]
+
+    def split(self, name: str) -> tuple[str, int]:
+        """The randomizer of a message, and how many there are: ``plateau-x16``."""
+        inner, times, number = name.rpartition(_TIMES)
+        return (inner, int(number)) if times and number.isdigit() else (name, 1)
+
+    def messages_of(self, name: str) -> int:
+        return self.split(name)[1]
+
     def randomizers(self) -> dict[str, Builder]:
-        d = self.dimensions
+        """By name: of one message."""
+        single = Mean().randomizers()
+        found = {name: _one_of(self.dimensions, build) for name, build in single.items()}
+        found |= _candidates(self.name, sensitivity=self.diameter, dimensions=self.dimensions)
+        if self.sent > 1:
+            group = max(self.groups(self.sent))
+            for name in sorted(MANY_ROUNDS):
+                build = single[name] if group == 1 else _one_of(group, single[name])
+                found[f"{name}{_TIMES}{self.sent}"] = build
+        return found
 
-        def vector(build: Builder) -> Builder:
-            return lambda strength: OneCoordinate(build(strength), d)
+    def likely_gaussian(self, mu: float, n: int) -> float:
+        """About the error of Gaussian noise on the whole vector, where n mu^2 is about
+        exp(diameter^2 / sigma^2) - 1."""
+        return self.diameter / math.sqrt(math.log1p(n * mu**2) * n)
 
-        single = {name: vector(build) for name, build in Mean().randomizers().items()}
-        return single | _candidates(self.name, sensitivity=self.diameter, dimensions=d)
+    def devices(self, name: str, strength: float) -> list[tuple[Randomizer, int]]:
+        """What devices run for the messages of this randomizer, and how often each."""
+        inner, messages = self.split(name)
+        build = Mean().randomizers()[inner]
+        sizes = self.groups(messages)
+        builds = {size: build if size == 1 else _one_of(size, build) for size in sizes}
+        return [(actual(builds[size](strength)), sizes.count(size)) for size in builds]
+
+    def variance(self, device: Device, n: int) -> float:
+        """Where several messages may be sent, coordinates of short vectors have a narrower range,
+        of which they are a share."""
+        found = super().variance(device, n)
+        if self.norm is None or self.messages == 1 or isinstance(device, GaussianVectorDevice):
+            return found
+        return min(1.0, 2.0 * self.norm) ** 2 * found
 
     def sensitivities(self) -> tuple[float, float]:
-        return float(self.dimensions), math.sqrt(self.dimensions)
+        return math.sqrt(self.dimensions) * self.diameter, self.diameter
+
+
+def _one_of(dimensions: int, build: Builder) -> Builder:
+    return lambda strength: OneCoordinate(build(strength), dimensions)
 
 
 @dataclass(frozen=True)
@@ -207,7 +267,12 @@ class Sometimes(Task):
     def error(self) -> str:  # type: ignore[override]
         return self.asked.error
 
+    def messages_of(self, name: str) -> int:
+        return self.asked.messages_of(name)
+
     def randomizers(self) -> dict[str, Builder]:
+        """Each message of a user is sent, or not, by itself."""
+
         def checked_in(build: Builder) -> Builder:
             return lambda strength: CheckIn(build(strength), self.rate)
 
@@ -231,6 +296,7 @@ def task(
     bits: int | None = None,
     dimensions: int | None = None,
     norm: float | None = None,
+    messages: int = 1,
 ) -> Task:
     """The task of that name, with what it needs.
 
@@ -244,6 +310,6 @@ def task(
         "quantiles": lambda: Quantiles(checks.whole("bins", bins, 2)),
         "heavy-hitters": lambda: HeavyHitters(checks.whole("bits", bits, 1)),
         "mean": Mean,
-        "vector": lambda: Vector(checks.whole("dimensions", dimensions, 1), norm),
+        "vector": lambda: Vector(checks.whole("dimensions", dimensions, 1), norm, messages),
     }
     return tasks[checks.one_of("task", name, tasks)]()

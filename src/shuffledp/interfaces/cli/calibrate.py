@@ -52,7 +52,13 @@ def calibrate(
             raise ParameterError("status", "PROVEN unless the mechanism is gaussian", status)
         _smallest(as_json, eps0=eps0, n=n, epsilon=epsilon, delta=delta, **mechanism)
         return
+    messages = mechanism.pop("messages")
+    if messages is not None:  # each is a round of its own
+        times = checks.count("messages", messages)
+        mechanism["rounds"] = times * checks.count("rounds", mechanism["rounds"] or 1)
     for name in (*SHAPE, "colluders", "minimum_batch"):
+        if name == "messages":
+            continue
         if (value := mechanism.pop(name)) is not None:
             raise ParameterError(
                 name, "left out unless --only-sums or a mechanism that counts is given", value

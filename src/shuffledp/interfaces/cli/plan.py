@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.options import Count, json_option, plot_option, print_json
-from shuffledp.interfaces.cli.paths import WRITTEN
+from shuffledp.interfaces.cli.paths import READ, WRITTEN
 from shuffledp.labels import in_full
 
 if TYPE_CHECKING:
-    from shuffledp.collection.planning import Plan
+    from shuffledp.accounting.protocols import Shuffled
+    from shuffledp.collection.planning import Plan, Target
 
 
 @click.command()
@@ -23,8 +25,12 @@ if TYPE_CHECKING:
     "--task",
     "name",
     type=click.Choice(["histogram", "heavy-hitters", "quantiles", "mean", "sum", "vector"]),
-    required=True,
     help="What to estimate.",
+)
+@click.option(
+    "--tasks",
+    type=READ,
+    help="Several questions under one guarantee: a file in TOML, a [[task]] for each.",
 )
 @click.option("--k", type=int, help="Number of values (histogram).")
 @click.option("--bins", type=int, default=64, show_default=True, help="Cells (quantiles).")
@@ -33,6 +39,13 @@ if TYPE_CHECKING:
 )
 @click.option("--dimensions", type=int, help="Numbers per user (vector).")
 @click.option("--norm", type=float, help="Largest distance of a vector from the middle (range 1).")
+@click.option(
+    "--messages",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Messages a user may send, shuffled separately and linked by nothing (vector).",
+)
 @click.option("--n", type=Count(), required=True, help="Number of users.")
 @click.option("--epsilon", type=float, required=True, help="Target epsilon, all rounds together.")
 @click.option("--delta", type=float, required=True, help="Target delta, all rounds together.")
@@ -59,12 +72,14 @@ if TYPE_CHECKING:
 @json_option
 @plot_option
 def plan(
-    name: str,
+    name: str | None,
+    tasks: str | None,
     k: int | None,
     bins: int,
     letters: int,
     dimensions: int | None,
     norm: float | None,
+    messages: int,
     n: int,
     epsilon: float,
     delta: float,
@@ -79,7 +94,8 @@ def plan(
 ) -> None:
     """Which randomizer? All of them, by expected error at the same central guarantee.
 
-    Ends with the command that runs the best one.
+    Ends with the command that runs the best one. With --tasks one for each of several questions,
+    all under one guarantee.
     """
     from shuffledp.collection.planning import Choice, Shape, Sometimes, Target, attacks, shapes
     from shuffledp.collection.planning import plan as make
@@ -87,12 +103,34 @@ def plan(
     from shuffledp.display.plan import print_attacks, print_plan, save_plan
     from shuffledp.display.text import progress
 
-    whole = "mean" if name == "sum" else name  # a sum of n numbers is n times their mean
-    asked = question(whole, k=k, bins=bins, bits=8 * letters, dimensions=dimensions, norm=norm)
-    if check_in is not None:
-        asked = Sometimes(asked, check_in)
     cap = math.inf if max_eps0 is None else max_eps0
     target = Target(epsilon, delta, n, rounds, cap, colluders)
+    if tasks is not None:
+        given = {"name": name, "k": k, "dimensions": dimensions, "norm": norm}
+        given |= {"check_in": check_in, "plot": plot}
+        given |= {"messages": None if messages == 1 else messages}
+        given |= {"several_messages": several_messages or None}
+        for option, value in given.items():
+            if value is not None:
+                raise ParameterError(option, "left out with --tasks", value)
+        _plan_together(tasks, target, save, as_json)
+        return
+    if name is None:
+        raise ParameterError("name", "given, or else --tasks", None)
+    if messages > 1 and name != "vector":
+        raise ParameterError("messages", "left out unless the task is vector", messages)
+    whole = "mean" if name == "sum" else name  # a sum of n numbers is n times their mean
+    asked = question(
+        whole,
+        k=k,
+        bins=bins,
+        bits=8 * letters,
+        dimensions=dimensions,
+        norm=norm,
+        messages=messages,
+    )
+    if check_in is not None:
+        asked = Sometimes(asked, check_in)
     made = make(asked, target, lambda names: progress(names, "calibrating"))
     others = (
         shapes(asked, target, lambda names: progress(names, "other shapes"))
@@ -156,6 +194,8 @@ def _next_steps(plan: Plan, saved: str | None, letters: int) -> list[str]:
     )
     if isinstance(task, Vector) and task.norm is not None:
         about += " --norm NORM"
+    if best.messages > 1:
+        about += f" --messages {best.messages}"
     fixed = target.rounds > 1 or target.max_eps0 < math.inf or target.colluders
     budget = f"--eps0 {best.strength!r} --delta {in_full(target.delta)}" if fixed else total
     return [
@@ -168,10 +208,66 @@ def _next_steps(plan: Plan, saved: str | None, letters: int) -> list[str]:
 def _write_plan(plan: Plan, path: str) -> None:
     """As ``ledger init --plan`` reads it."""
     from shuffledp.accounting.protocols import Shuffled
+    from shuffledp.collection.planning import Vector
+
+    best, task = plan.best, plan.task
+    assert best.device is not None
+    sent = [(best.device.randomizer, 1)]
+    if best.messages > 1 and isinstance(task, Vector):
+        sent = task.devices(best.name, best.strength)
+    crowd = plan.target.n, plan.target.colluders
+    _write([(Shuffled(each, *crowd), times) for each, times in sent], plan.target.rounds, path)
+
+
+def _write(sent: list[tuple[Shuffled, int]], rounds: int, path: str) -> None:
+    from shuffledp.accounting.protocols import Rounds
     from shuffledp.files import write_whole
     from shuffledp.ledger.entries import Entry
 
-    assert plan.best.device is not None
-    protocol = Shuffled(plan.best.device.randomizer, plan.target.n, plan.target.colluders)
-    listed = [{"spent": Entry(protocol, 1).description, "rounds": plan.target.rounds}]
+    entry = Entry.of(Rounds(sent), rounds)
+    listed = [{"spent": entry.description, "rounds": entry.rounds}]
     write_whole("save", Path(path), (json.dumps(listed, indent=2) + "\n").encode())
+
+
+def _plan_together(tasks: str, target: Target, save: str | None, as_json: bool) -> None:
+    """Several questions: what each gets of the budget, and what to run."""
+    from shuffledp.collection.pipeline import questionnaire
+    from shuffledp.collection.planning import together
+    from shuffledp.display.plan import print_together
+    from shuffledp.display.text import progress
+
+    promise = {"epsilon": target.epsilon, "delta": target.delta, "n": target.n}
+    asked = questionnaire(tasks, **promise)
+    found = together(
+        [each.wanted for each in asked.questions],
+        target,
+        lambda names: progress(names, "calibrating"),
+    )
+    about = [each.asked.about for each in asked.questions]
+    total = f"--epsilon {in_full(target.epsilon)} --delta {in_full(target.delta)}"
+    steps = []
+    paid = ""
+    if save is not None:
+        pairs = zip(asked.questions, found.choices, strict=True)
+        sent = [
+            (replace(job.protocol, colluders=target.colluders), 1)
+            for each, choice in pairs
+            for job in each.answered_by(choice).messages
+        ]
+        _write(sent, target.rounds, save)
+        steps.append(f"shuffledp ledger init users {total} --plan {save} --store book.db")
+        paid = " --ledger book.db --cohort users"
+    if target == type(target)(target.epsilon, target.delta, target.n):
+        steps.append(f"shuffledp run DATA.csv --tasks {tasks} {total}{paid}")
+    else:
+        steps.append("(`run --tasks` is for one round, without --max-eps0 and --colluders)")
+    if as_json:
+        made = found.to_dict()
+        for each, words in zip(made["tasks"], about, strict=True):
+            each["about"] = words
+        print_json({**made, "next": steps})
+        return
+    print_together(found, about)
+    click.echo("next:")
+    for step in steps:
+        click.echo(f"  {step}")
