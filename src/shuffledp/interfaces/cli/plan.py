@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from shuffledp.interfaces.cli.paths import WRITTEN
 from shuffledp.labels import in_full
 
 if TYPE_CHECKING:
-    from shuffledp.collection.planning import Plan
+    from shuffledp.collection.planning import Choice, Plan, Shape, Target, Task
 
 
 @click.command()
@@ -81,7 +82,7 @@ def plan(
 
     Ends with the command that runs the best one.
     """
-    from shuffledp.collection.planning import Choice, Shape, Sometimes, Target, attacks, shapes
+    from shuffledp.collection.planning import Sometimes, Target, attacks, shapes
     from shuffledp.collection.planning import plan as make
     from shuffledp.collection.planning import task as question
     from shuffledp.display.plan import print_attacks, print_plan, save_plan
@@ -99,28 +100,41 @@ def plan(
         if several_messages
         else ()
     )
-    candidates: list[Choice | Shape] = [made.best, *others]
-    best = min(candidates, key=lambda choice: choice.error)
-    threats = attacks(best, target)
+    ranked = made.ranked(others)
+    rows = [*ranked, *made.baselines]
+    threats = [attacks(row, target) for row in rows]
     if name == "quantiles":  # what is known is how far a cell moves, not all below the median
-        threats = [replace(each, bias=None if each.share else 0.0) for each in threats]
-    next_steps = _next_steps(made, save, letters)
+        threats = [
+            [replace(each, bias=None if each.share else 0.0) for each in row] for row in threats
+        ]
+    next_steps = _next_steps(made, ranked[0], save, letters)
     if plot is not None:
         save_plan(made, plot)
     if save is not None:
-        _write_plan(made, save)
+        _write_plan(made, ranked[0], save)
     if as_json:
+        told = {
+            id(row): [asdict(each) for each in row_threats]
+            for row, row_threats in zip(rows, threats, strict=True)
+        }
         found = {
             **made.to_dict(),
+            "best": ranked[0].name,
             "next": next_steps,
-            "attacks": [asdict(threat) for threat in threats],
+            "attacks": told[id(ranked[0])],
+        }
+        listed: dict[str, Sequence[Choice | Shape]] = {
+            "choices": made.choices,
+            "baselines": made.baselines,
         }
         if several_messages:
-            found["shapes"] = [shape.to_dict() for shape in others]
+            listed["shapes"] = others
+        for key, group in listed.items():
+            found[key] = [row.to_dict() | {"attacks": told[id(row)]} for row in group]
         print_json(found)
         return
     print_plan(made, others)
-    print_attacks(best.name, threats)
+    print_attacks(list(zip(rows, threats, strict=True)))
     click.echo("next:")
     for step in next_steps:
         click.echo(f"  {step}")
@@ -136,11 +150,11 @@ _DATA = {
 """What else a run of a task has to be told."""
 
 
-def _next_steps(plan: Plan, saved: str | None, letters: int) -> list[str]:
+def _next_steps(plan: Plan, best: Choice | Shape, saved: str | None, letters: int) -> list[str]:
     """Commands to paste: keep the budget, run a round."""
-    from shuffledp.collection.planning import Quantiles, Sometimes, Vector
+    from shuffledp.collection.planning import Shape, Sometimes
 
-    task, target, best = plan.task, plan.target, plan.best
+    task, target = plan.task, plan.target
     total = f"--epsilon {in_full(target.epsilon)} --delta {in_full(target.delta)}"
     steps, paid = [], ""
     if saved is not None:
@@ -150,28 +164,49 @@ def _next_steps(plan: Plan, saved: str | None, letters: int) -> list[str]:
         steps.append("(the same with --save plan.json: then a ledger can count the rounds)")
     if isinstance(task, Sometimes):
         return [*steps, f"devices run {best.device.randomizer if best.device else best.name}"]
+    data = _about_data(task, letters)
+    if isinstance(best, Shape):
+        steps.append(f"{data} --mechanism {best.name} {total}{_limits(target)}{paid}")
+        if saved is not None:
+            return steps
+        paid = ""
+    one = plan.best
+    fixed = target.rounds > 1 or target.max_eps0 < math.inf or target.colluders
+    budget = f"--eps0 {one.strength!r} --delta {in_full(target.delta)}" if fixed else total
+    return [*steps, f"{data} --mechanism {one.name} {budget}{paid}"]
+
+
+def _about_data(task: Task, letters: int) -> str:
+    from shuffledp.collection.planning import Quantiles, Vector
+
     columns = " --column COLUMN" * (task.dimensions if isinstance(task, Vector) else 1)
     about = _DATA[task.name].format(
         letters=letters, bins=task.bins if isinstance(task, Quantiles) else 0
     )
     if isinstance(task, Vector) and task.norm is not None:
         about += " --norm NORM"
-    fixed = target.rounds > 1 or target.max_eps0 < math.inf or target.colluders
-    budget = f"--eps0 {best.strength!r} --delta {in_full(target.delta)}" if fixed else total
-    return [
-        *steps,
-        f"shuffledp run DATA.csv{columns} --task {task.name} {about}"
-        f" --mechanism {best.name} {budget}{paid}",
-    ]
+    return f"shuffledp run DATA.csv{columns} --task {task.name} {about}"
 
 
-def _write_plan(plan: Plan, path: str) -> None:
+def _limits(target: Target) -> str:
+    """What else a run of a shape has to keep."""
+    said = f" --rounds {target.rounds}" if target.rounds > 1 else ""
+    said += f" --colluders {target.colluders}" if target.colluders else ""
+    return said + (f" --max-eps0 {target.max_eps0!r}" if target.max_eps0 < math.inf else "")
+
+
+def _write_plan(plan: Plan, best: Choice | Shape, path: str) -> None:
     """As ``ledger init --plan`` reads it."""
-    from shuffledp.accounting.protocols import Shuffled
+    from shuffledp.accounting.protocols import Counted, Shuffled
+    from shuffledp.collection.planning import Shape
     from shuffledp.files import write_whole
     from shuffledp.ledger.entries import Entry
 
-    assert plan.best.device is not None
-    protocol = Shuffled(plan.best.device.randomizer, plan.target.n, plan.target.colluders)
+    protocol: Counted | Shuffled
+    if isinstance(best, Shape):
+        protocol = best.protocol
+    else:
+        assert best.device is not None
+        protocol = Shuffled(best.device.randomizer, plan.target.n, plan.target.colluders)
     listed = [{"spent": Entry(protocol, 1).description, "rounds": plan.target.rounds}]
     write_whole("save", Path(path), (json.dumps(listed, indent=2) + "\n").encode())

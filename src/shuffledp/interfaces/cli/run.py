@@ -18,7 +18,7 @@ from shuffledp.interfaces.cli.collection import (
     simulation_option,
     stream,
 )
-from shuffledp.interfaces.cli.options import json_option, plot_option
+from shuffledp.interfaces.cli.options import Count, json_option, plot_option
 from shuffledp.interfaces.cli.paths import TABLE
 
 
@@ -33,6 +33,11 @@ from shuffledp.interfaces.cli.paths import TABLE
     metavar="MASTER",
     help="Run on this Spark cluster, such as local[2] or spark://host:7077 (Parquet only).",
 )
+@click.option("--rounds", type=Count(), help="Rounds that keep the guarantee together (shapes).")
+@click.option(
+    "--colluders", type=Count(), help="Users who tell the analyst what they sent (shapes)."
+)
+@click.option("--max-eps0", type=float, help="Largest local budget (shapes).")
 @ledger_options
 @simulation_option
 @memory_option
@@ -50,6 +55,9 @@ def run(
     memory: int,
     as_json: bool,
     plot: str | None,
+    rounds: int | None,
+    colluders: int | None,
+    max_eps0: float | None,
     **question: Any,
 ) -> None:
     """Calibrate, randomize every row of DATA as a device would, shuffle, estimate."""
@@ -61,7 +69,9 @@ def run(
     if simplex and question["task"] != "histogram":
         raise ParameterError("simplex", "left out unless the task is histogram", simplex)
     book = job_booking(ledger, cohort, simulated=simulation is not None)
-    asked = job(data, counted=True, **question)
+    kept = {"rounds": rounds, "colluders": colluders, "max_eps0": max_eps0}
+    limits = {name: value for name, value in kept.items() if value is not None}
+    asked = job(data, counted=limits, **question)
     if isinstance(asked, CountedJob):
         for name, value in (("reports", reports), ("spark", master)):
             if value is not None:
