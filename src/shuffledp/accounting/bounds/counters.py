@@ -270,7 +270,8 @@ class BitCounter(Counter):
     def pure(self) -> float:
         bits = self.bits
         ratios = [bits.one / bits.other_one, bits.other_zero / bits.zero]
-        return up(math.log(max(ratios)), roundings(32))
+        # chances are known to some roundings each, and so are ratios near 1
+        return up(math.log(max(ratios)), roundings(32)) + roundings(32)
 
     def worst(self, epsilons: Array) -> tuple[Ends, Ends]:
         leaks = [replace(self, holders=holders).one(epsilons) for holders in {0, self.others}]

@@ -200,7 +200,8 @@ def _chords_below(x: Array, low: Array, high: Array, apart: int | None) -> tuple
     right = low[b][inside] + fall[b][inside] * (place - x[b][inside])
     slack = roundings(8) * (low[a][inside] + np.abs(rise[a][inside] * (place - x[a][inside])))
     knots = np.concatenate([x, place])
-    values = np.concatenate([low, np.maximum(np.maximum(left, right) - slack, 0.0)])
+    # the smaller one: straight lines to both neighbours then lie below both chords
+    values = np.concatenate([low, np.maximum(np.minimum(left, right) - slack, 0.0)])
     rank = np.argsort(knots, kind="stable")
     knots, values = knots[rank], values[rank]
     keep = np.append(np.diff(knots) > 0.0, True)

@@ -12,15 +12,17 @@ from shuffledp import checks
 from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.protocols.central import CentralMinibatches, RandomAllocation
 from shuffledp.accounting.protocols.counted import Counted
+from shuffledp.accounting.protocols.noise_families import DUMMIES, FAMILIES
 from shuffledp.accounting.protocols.rounds import Rounds
 from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.protocols.smallest import (
     Goal,
     Smallest,
+    dummies,
     laplace_dummies,
     noise_shares,
-    poisson_dummies,
+    noise_shares_of,
     sample_threshold,
     split_and_mix,
     summed,
@@ -193,18 +195,15 @@ def smallest(
     if mechanism == "sample-threshold":
         found = sample_threshold(goal, **known.taken("rate", needed=True), **known.taken("n"))
     elif mechanism == "dummies":
-        kind = known.taken("noise").get("noise", "poisson")
-        who = known.taken("n", needed=True)
-        if checks.one_of("noise", kind, ("poisson", "truncated-laplace")) == "poisson":
-            who |= known.taken("by_users")
-            if "eps0" in known.left:
-                who["randomizer"] = KRR(**known.taken("k", needed=True), **known.taken("eps0"))
-            found = poisson_dummies(goal, **who)
-        else:
-            found = laplace_dummies(goal, **who)
+        found = _fewest_dummies(goal, known)
     elif mechanism in SHAPES:
-        find = noise_shares if mechanism == "noise-share" else split_and_mix
-        found = find(goal, **known.taken("n", needed=True), **known.taken("k", "levels"))
+        who = known.taken("n", needed=True) | known.taken("k", "levels", "colluders")
+        law = known.taken("noise").get("noise", "polya") if mechanism == "noise-share" else "polya"
+        if checks.one_of("noise", law, ("polya", *FAMILIES)) != "polya":
+            found = noise_shares_of(goal, family=law, **who)
+        else:
+            find = noise_shares if mechanism == "noise-share" else split_and_mix
+            found = find(goal, **who)
     else:
         who = known.taken("n", needed=True) | known.taken("neighbours", "colluders")
         kept = known.taken(*PARAMETERS)
@@ -216,6 +215,17 @@ def smallest(
             found = summed(goal, family=family, **who)
     known.done()
     return found
+
+
+def _fewest_dummies(goal: Goal, known: _Given) -> Smallest:
+    law = known.taken("noise").get("noise", "poisson")
+    who = known.taken("n", needed=True) | known.taken("colluders")
+    if checks.one_of("noise", law, (*DUMMIES, "truncated-laplace")) == "truncated-laplace":
+        return laplace_dummies(goal, **who)
+    who |= known.taken("by_users")
+    if "eps0" in known.left:
+        who["randomizer"] = KRR(**known.taken("k", needed=True), **known.taken("eps0"))
+    return dummies(goal, family=law, **who)
 
 
 def _counted(mechanism: str, shape: dict[str, Any], given: dict[str, Any]) -> Counted:

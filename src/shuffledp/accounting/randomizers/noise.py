@@ -18,7 +18,7 @@ from shuffledp.numerics.integer_laws import IntegerLaw
 from shuffledp.numerics.rounding import roundings, up
 
 _FEW = 4096
-"""Numbers up to which sums of two laws are convolved."""
+"""Numbers, or a variance, up to which sums of two laws are convolved."""
 
 
 class Noise(ABC):
@@ -155,6 +155,8 @@ class SkellamNoise(Noise):
         return SkellamNoise(count * self.rate)
 
     def law(self) -> IntegerLaw:
+        if self.variance > _FEW:
+            return integer_laws.skellam(self.rate)
         one = integer_laws.poisson(self.rate)
         return one.plus(one.mirrored())
 
@@ -237,7 +239,7 @@ class DiscreteGaussianNoise(Noise):
         return DiscreteGaussianNoise(self.spread, count * self.copies)
 
     def law(self) -> IntegerLaw:
-        return integer_laws.discrete_gaussian(self.spread).times(self.copies)
+        return integer_laws.discrete_gaussians(self.spread, self.copies)
 
     @property
     def mean(self) -> float:

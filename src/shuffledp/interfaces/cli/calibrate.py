@@ -41,8 +41,10 @@ def calibrate(
     """The largest eps0 for --n users, or the fewest users for --eps0, that meet the target.
 
     For --mechanism gaussian or allocation: the smallest sigma. With --only-sums: the largest eps0
-    where sums are released. For dummies (--noise poisson or truncated-laplace), noise-share and
-    split-and-mix the least noise, for sample-threshold the smallest threshold of a --rate.
+    where sums are released. For dummies (--noise poisson, binomial, negative-binomial or
+    truncated-laplace), noise-share (--noise polya, skellam, discrete-gaussian, binomial,
+    negative-binomial or poisson) and split-and-mix the least noise, for sample-threshold the
+    smallest threshold of a --rate.
     """
     if mechanism["mechanism"] == "allocation":
         _allocation(epsilon, delta, as_json, n=n, eps0=eps0, status=status, **mechanism)

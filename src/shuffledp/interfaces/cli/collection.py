@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -256,13 +256,17 @@ def job(
     bad_rows: str,
     epsilon: float | None,
     eps0: float | None = None,
-    counted: bool = False,
+    counted: Mapping[str, Any] | None = None,
     calibrate: bool = True,
     **given: Any,
 ) -> Job:
-    """The collection the options describe, calibrated if asked for; ``counted``: in any shape."""
+    """The collection the options describe, calibrated if asked for.
+
+    ``counted``: in any shape, within these limits, which are those of a plan.
+    """
     from shuffledp.collection.pipeline import Job
-    from shuffledp.collection.pipeline.counted import SHAPES, shaped
+    from shuffledp.collection.pipeline.counted import shaped
+    from shuffledp.collection.planning import ALL_SHAPES
     from shuffledp.display.text import progress
 
     if (epsilon is None) == (eps0 is None):
@@ -290,10 +294,12 @@ def job(
     asked = Job(task, columns, fewest, users=users, **options)
     if not calibrate:
         return asked
+    if counted is not None and asked.mechanism in ALL_SHAPES and eps0 is None:
+        return shaped(asked, lambda names: progress(names, "calibrating"), **counted)
+    for name, value in (counted or {}).items():
+        raise ParameterError(name, "left out unless --mechanism is a shape, with --epsilon", value)
     if eps0 is not None:
         return asked.at_budget(eps0)
-    if counted and asked.mechanism in SHAPES:
-        return shaped(asked, lambda names: progress(names, "calibrating"))
     return asked.calibrated(lambda names: progress(names, "calibrating"))
 
 

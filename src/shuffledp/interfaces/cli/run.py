@@ -18,7 +18,7 @@ from shuffledp.interfaces.cli.collection import (
     simulation_option,
     stream,
 )
-from shuffledp.interfaces.cli.options import json_option, plot_option
+from shuffledp.interfaces.cli.options import Count, json_option, plot_option
 from shuffledp.interfaces.cli.paths import TABLE
 from shuffledp.interfaces.cli.questions import answer
 from shuffledp.interfaces.cli.questions import asked as asked_questions
@@ -35,6 +35,11 @@ from shuffledp.interfaces.cli.questions import asked as asked_questions
     metavar="MASTER",
     help="Run on this Spark cluster, such as local[2] or spark://host:7077 (Parquet only).",
 )
+@click.option("--rounds", type=Count(), help="Rounds that keep the guarantee together (shapes).")
+@click.option(
+    "--colluders", type=Count(), help="Users who tell the analyst what they sent (shapes)."
+)
+@click.option("--max-eps0", type=float, help="Largest local budget (shapes).")
 @ledger_options
 @simulation_option
 @memory_option
@@ -54,6 +59,9 @@ def run(
     memory: int,
     as_json: bool,
     plot: str | None,
+    rounds: int | None,
+    colluders: int | None,
+    max_eps0: float | None,
     **question: Any,
 ) -> None:
     """Calibrate, randomize every row of DATA as a device would, shuffle, estimate.
@@ -68,8 +76,10 @@ def run(
     if tasks is None:
         _complete(simplex=simplex, **question)
     book = job_booking(ledger, cohort, simulated=simulation is not None)
+    kept = {"rounds": rounds, "colluders": colluders, "max_eps0": max_eps0}
+    limits = {name: value for name, value in kept.items() if value is not None}
     if tasks is not None or (messages or 1) > 1:
-        for name, value in (("reports", reports), ("master", master)):
+        for name, value in (("reports", reports), ("master", master), *limits.items()):
             if value is not None:
                 raise ParameterError(name, "left out where users send several messages", value)
         answer(
@@ -84,7 +94,7 @@ def run(
             simplex=simplex,
         )
         return
-    asked = job(data, counted=True, **question)
+    asked = job(data, counted=limits, **question)
     if isinstance(asked, CountedJob):
         for name, value in (("reports", reports), ("master", master)):
             if value is not None:
