@@ -7,12 +7,16 @@ import math
 from shuffledp.accounting.bounds.tightest import SILENT
 from shuffledp.accounting.curves.gdp import gaussian_delta
 from shuffledp.accounting.protocols.shuffled import Shuffled
-from shuffledp.accounting.randomizers import Repeated
+from shuffledp.accounting.randomizers import CheckIn, Repeated
 from shuffledp.numerics.enclosure import QUICK
+
+_STANDS_OUT = 0.05
+"""Such a share of those who check in is told from the others: losses are rare and large."""
 
 
 def likely_delta(protocol: Shuffled, epsilon: float) -> float:
-    """Many rounds by a limit theorem: of one of them only delta at epsilon = 0 is asked."""
+    """Many rounds by a limit theorem: of one of them only delta at epsilon = 0 is asked, but where
+    no limit is near, and one round alone may lose more."""
     from statistics import NormalDist  # slow to import, rarely needed
 
     whole = protocol.randomizer
@@ -25,4 +29,7 @@ def likely_delta(protocol: Shuffled, epsilon: float) -> float:
     if not 0.0 < start < 1.0:
         return min(max(start, 0.0), 1.0)
     mu = 2.0 * NormalDist().inv_cdf(0.5 + 0.5 * min(start, 1.0 - 1e-15))
-    return gaussian_delta(max(mu * math.sqrt(rounds), 1e-300), epsilon)
+    together = gaussian_delta(max(mu * math.sqrt(rounds), 1e-300), epsilon)
+    if isinstance(once.randomizer, CheckIn) and start > _STANDS_OUT * once.randomizer.rate:
+        together = max(together, once.proven().quick_delta(epsilon, QUICK).value)
+    return together
