@@ -259,7 +259,7 @@ class DiscreteGaussianNoise(Noise):
 @dataclass(frozen=True)
 class TruncatedLaplaceNoise(Noise):
     """The sum of ``copies`` numbers in 0..2 centre, each with mass proportional to
-    exp(-|k - centre| / scale): discrete Laplace noise that is never negative."""
+    exp(-abs(k - centre) / scale): discrete Laplace noise that is never negative."""
 
     centre: int
     scale: float

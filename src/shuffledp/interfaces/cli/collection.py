@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shuffledp import checks
+from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError
 from shuffledp.files import check_apart
 from shuffledp.interfaces.cli.options import Count, added
@@ -160,12 +161,12 @@ def booking(
         click.get_current_context().meta[_RECEIPT] = receipt
         number = f"ledger: {cohort} #{receipt.number}"
         if receipt.repeated:
-            click.echo(f"{number}, the same release again: nothing more is lost", err=True)
+            say(f"{number}, the same release again: nothing more is lost", err=True)
         else:
             lost = receipt.rule.shown(receipt.lost)
-            click.echo(f"{number}, lost in all: {lost} ({receipt.claim})", err=True)
+            say(f"{number}, lost in all: {lost} ({receipt.claim})", err=True)
         if receipt.warning:
-            click.echo(f"warning: {receipt.warning}", err=True)
+            say(f"warning: {receipt.warning}", err=True)
 
     check_payer(ledger, cohort, simulated=simulated)
     return book
@@ -216,7 +217,7 @@ def stream(seed: int | None) -> Stream:
 
     if seed is None:
         return secure()
-    click.echo(f"warning: {SIMULATED}", err=True)
+    say(f"warning: {SIMULATED}", err=True)
     return simulation(seed)
 
 
@@ -350,7 +351,7 @@ def published(values: tuple[str, ...]) -> tuple[str, ...]:
     """Says what is done with values that were found."""
     if len(values) < 2:
         raise ParameterError("from_data", "left out unless there are several values", len(values))
-    click.echo(
+    say(
         f"warning: the list of the {len(values):,} values found is published as it is, also values"
         " that one user alone holds; no guarantee covers it",
         err=True,
