@@ -55,6 +55,7 @@ def print_plan(plan: Plan, shapes: Sequence[Shape] = ()) -> None:
     columns = ["randomizer", "trusts", *sent, "eps0", "error", "of the best", "delta", "label"]
     notes = [] if shapes else plan.advice
     notes += [f"error: expected (root mean square) of {plan.task.error}; each round"]
+    notes += map(str, plan.limits)
     if shapes:
         notes.append("messages: per user; no eps0: no local guarantee, the trusted see more")
     elif several:

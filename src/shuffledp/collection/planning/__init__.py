@@ -1,6 +1,7 @@
 """Planning a deployment: which randomizer, with which budget, for which error."""
 
 from shuffledp.collection.planning.attacks import Attack, attacks
+from shuffledp.collection.planning.limits import Limit, limits
 from shuffledp.collection.planning.plan import Choice, Plan, plan
 from shuffledp.collection.planning.shapes import Shape, makers, shapes
 from shuffledp.collection.planning.target import Target
@@ -21,6 +22,7 @@ __all__ = [
     "Choice",
     "HeavyHitters",
     "Histogram",
+    "Limit",
     "Mean",
     "Plan",
     "Quantiles",
@@ -32,6 +34,7 @@ __all__ = [
     "Vector",
     "Wanted",
     "attacks",
+    "limits",
     "makers",
     "plan",
     "shapes",

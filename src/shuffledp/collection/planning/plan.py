@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.collection.devices import Device, device
+from shuffledp.collection.planning.limits import Limit, limits
 from shuffledp.collection.planning.target import Builder, Target
 from shuffledp.collection.planning.tasks import Task, Vector
 from shuffledp.errors import ParameterError
@@ -92,6 +93,11 @@ class Plan(Shown, Drawn):
         return self.choices[0]
 
     @property
+    def limits(self) -> list[Limit]:
+        """Errors that nobody stays below, where they are known."""
+        return limits(self.target) if self.task.name == "mean" else []
+
+    @property
     def advice(self) -> list[str]:
         """What the best choice means, in plain words."""
         best, users = self.best, f"{self.target.n:,} user{'s' if self.target.n > 1 else ''}"
@@ -139,6 +145,7 @@ class Plan(Shown, Drawn):
             "colluders": self.target.colluders,
             "choices": [choice.to_dict() for choice in self.choices],
             "baselines": [choice.to_dict() for choice in self.baselines],
+            "limits": [limit.to_dict() for limit in self.limits],
         }
 
 

@@ -17,7 +17,7 @@ from shuffledp.labels import in_full
 
 if TYPE_CHECKING:
     from shuffledp.accounting.protocols import Shuffled
-    from shuffledp.collection.planning import Plan, Target
+    from shuffledp.collection.planning import Choice, Plan, Target
 
 
 @click.command()
@@ -97,7 +97,7 @@ def plan(
     Ends with the command that runs the best one. With --tasks one for each of several questions,
     all under one guarantee.
     """
-    from shuffledp.collection.planning import Choice, Shape, Sometimes, Target, attacks, shapes
+    from shuffledp.collection.planning import Shape, Sometimes, Target, attacks, shapes
     from shuffledp.collection.planning import plan as make
     from shuffledp.collection.planning import task as question
     from shuffledp.display.plan import print_attacks, print_plan, save_plan
@@ -142,14 +142,17 @@ def plan(
     threats = attacks(best, target)
     if name == "quantiles":  # what is known is how far a cell moves, not all below the median
         threats = [replace(each, bias=None if each.share else 0.0) for each in threats]
-    next_steps = _next_steps(made, save, letters)
+    commands = [_command(made, choice, save, letters) for choice in made.choices]
+    next_steps = [*_before(made, save), commands[0]]
     if plot is not None:
         save_plan(made, plot)
     if save is not None:
         _write_plan(made, save)
     if as_json:
-        found = {
-            **made.to_dict(),
+        found = made.to_dict()
+        for choice, command in zip(found["choices"], commands, strict=True):
+            choice["command"] = command
+        found |= {
             "next": next_steps,
             "attacks": [asdict(threat) for threat in threats],
         }
@@ -162,6 +165,10 @@ def plan(
     click.echo("next:")
     for step in next_steps:
         click.echo(f"  {step}")
+    if commands[1:]:
+        click.echo("other rows of the table:")
+    for command in commands[1:]:
+        click.echo(f"  {command}")
 
 
 _DATA = {
@@ -174,35 +181,43 @@ _DATA = {
 """What else a run of a task has to be told."""
 
 
-def _next_steps(plan: Plan, saved: str | None, letters: int) -> list[str]:
-    """Commands to paste: keep the budget, run a round."""
+def _before(plan: Plan, saved: str | None) -> list[str]:
+    """What to do before a round is run: keep the budget."""
+    if saved is not None:
+        return [f"shuffledp ledger init users {_total(plan)} --plan {saved} --store book.db"]
+    if plan.target.rounds > 1:
+        return ["(the same with --save plan.json: then a ledger can count the rounds)"]
+    return []
+
+
+def _total(plan: Plan) -> str:
+    return f"--epsilon {in_full(plan.target.epsilon)} --delta {in_full(plan.target.delta)}"
+
+
+def _command(plan: Plan, choice: Choice, saved: str | None, letters: int) -> str:
+    """To paste: runs a round of this choice."""
     from shuffledp.collection.planning import Quantiles, Sometimes, Vector
 
-    task, target, best = plan.task, plan.target, plan.best
-    total = f"--epsilon {in_full(target.epsilon)} --delta {in_full(target.delta)}"
-    steps, paid = [], ""
-    if saved is not None:
-        steps.append(f"shuffledp ledger init users {total} --plan {saved} --store book.db")
-        paid = " --ledger book.db --cohort users"
-    elif target.rounds > 1:
-        steps.append("(the same with --save plan.json: then a ledger can count the rounds)")
-    if isinstance(task, Sometimes):
-        return [*steps, f"devices run {best.device.randomizer if best.device else best.name}"]
+    task, target = plan.task, plan.target
+    fixed = target.rounds > 1 or target.max_eps0 < math.inf or target.colluders
+    if isinstance(task, Sometimes) or (fixed and choice.eps0 is None):
+        return f"devices run {choice.device.randomizer if choice.device else choice.name}"
     columns = " --column COLUMN" * (task.dimensions if isinstance(task, Vector) else 1)
     about = _DATA[task.name].format(
         letters=letters, bins=task.bins if isinstance(task, Quantiles) else 0
     )
     if isinstance(task, Vector) and task.norm is not None:
         about += " --norm NORM"
-    if best.messages > 1:
-        about += f" --messages {best.messages}"
-    fixed = target.rounds > 1 or target.max_eps0 < math.inf or target.colluders
-    budget = f"--eps0 {best.strength!r} --delta {in_full(target.delta)}" if fixed else total
-    return [
-        *steps,
+    if choice.messages > 1:
+        about += f" --messages {choice.messages}"
+    budget = _total(plan)
+    if fixed:
+        budget = f"--eps0 {choice.strength!r} --delta {in_full(target.delta)}"
+    paid = " --ledger book.db --cohort users" if saved is not None and choice is plan.best else ""
+    return (
         f"shuffledp run DATA.csv{columns} --task {task.name} {about}"
-        f" --mechanism {best.name} {budget}{paid}",
-    ]
+        f" --mechanism {choice.name} {budget}{paid}"
+    )
 
 
 def _write_plan(plan: Plan, path: str) -> None:
