@@ -140,6 +140,29 @@ def test_a_norm_narrows_the_range_of_each_coordinate() -> None:
     assert abs(found.values[0] - DATA["x0"].mean()) < 5.0 * np.sqrt(found.variances[0])
 
 
+def test_short_vectors_are_turned() -> None:
+    d, n = 20, 2000
+    rows = np.random.default_rng(5).normal(size=(n, d)) + np.linspace(0.0, 2.0, d)
+    rows *= 3.0 / np.linalg.norm(rows, axis=1, keepdims=True)
+    names = tuple(f"y{i}" for i in range(d))
+    job = Job("vector", names, n, 2.0, 1e-6, low=-5.0, high=5.0, norm=3.0)
+    asked = Questionnaire(
+        (Question(replace(job, mechanism="turned-rounding-x32"), limit=32),)
+    ).calibrated()
+    assert len(asked.messages) == 32
+    assert asked.protocol.count == 32
+    done, (found,) = asked.collect(dict(zip(names, rows.T, strict=True)), secure())
+    assert done.columns == names == found.names
+    errors = (found.values - rows.mean(axis=0)) / np.sqrt(found.variances)
+    assert np.abs(errors).max() < 5.0
+    assert 0.5 < np.sqrt(np.mean(errors**2)) < 1.6
+    assert "clipped to 3 from the middle" in found.note
+    with pytest.raises(ParameterError, match="mechanism"):  # 31 messages are too few
+        Questionnaire(
+            (Question(replace(job, mechanism="turned-rounding-x32"), limit=31),)
+        ).calibrated()
+
+
 TASKS = """
 [[task]]
 task = "histogram"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shuffledp import OneCoordinate, ParameterError, Rounds, Shuffled
+from shuffledp.collection.devices import device
 from shuffledp.collection.planning import (
     Histogram,
     Mean,
@@ -18,7 +19,7 @@ from shuffledp.collection.planning import (
     plan,
     together,
 )
-from shuffledp.collection.planning.limit import expected
+from shuffledp.collection.planning.expected import expected
 
 TARGET = Target(epsilon=1.0, delta=1e-6, n=20_000)
 
@@ -148,8 +149,23 @@ def test_fewer_messages_are_less_exact() -> None:
 
 def test_short_vectors_have_a_narrow_range() -> None:
     target = Target(epsilon=1.0, delta=1e-6, n=10_000)
-    wide, short = (plan(Vector(4, norm, 4), target).choices for norm in (None, 0.1))
+    wide, short = (
+        together([Wanted(Vector(4, norm, 4), mechanism="rounding-x4")], target).choices
+        for norm in (None, 0.1)
+    )
     assert short[0].error == pytest.approx(0.2 * wide[0].error)
+    task = Vector(64, 0.5, 64)
+    assert task.turned == 64
+    assert (
+        Vector(20, 0.5, 32).turned,
+        Vector(20, 0.5, 31).turned,
+        Vector(20, None, 64).turned,
+    ) == (*(32, 0, 0),)
+    machine = device(task.randomizers()["turned-rounding-x64"](3.0))
+    plain, turned = (
+        task.error_of(name, machine, 10**5) for name in ("rounding-x64", "turned-rounding-x64")
+    )
+    assert turned < 0.7 * plain
     many = Vector(4096, 0.1, 4096)
     assert many.likely_gaussian(target.mu, target.n) < 0.2 * wide[0].error * math.sqrt(1024.0)
 

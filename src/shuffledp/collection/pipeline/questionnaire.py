@@ -8,7 +8,7 @@ common identifier, address, time, size or place in an order (docs/howto/columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,12 +18,15 @@ import numpy as np
 from shuffledp import checks
 from shuffledp.accounting.protocols import Rounds
 from shuffledp.collection.analysis import Estimate
+from shuffledp.collection.analysis.rotation import Rotation
 from shuffledp.collection.devices import Stream, device
+from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.pipeline.engines import Advance, block_rows, check_users
-from shuffledp.collection.pipeline.job import Job, numbered
+from shuffledp.collection.pipeline.job import Job, numbered, plain
 from shuffledp.collection.pipeline.label import DROPPED, privacy, uncovered
 from shuffledp.collection.pipeline.tables import Source, as_table, known_rows, read
 from shuffledp.collection.planning import Choice, Target, Vector, Wanted, together
+from shuffledp.collection.planning.tasks import TURNED
 from shuffledp.collection.shuffling.shuffler import MEMORY
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Interval, in_full
@@ -45,6 +48,8 @@ class Question:
         What devices run for it, once that is known.
     error
         Expected, of one estimate, as a share of users or of the range.
+    turned
+        Whether vectors are turned before their coordinates are sent.
     """
 
     asked: Job
@@ -52,6 +57,7 @@ class Question:
     limit: int = 1
     messages: tuple[Job, ...] = ()
     error: float = 0.0
+    turned: bool = False
 
     @property
     def wanted(self) -> Wanted:
@@ -63,10 +69,39 @@ class Question:
 
     def answered_by(self, choice: Choice) -> Question:
         """With the messages of this choice."""
-        return replace(self, messages=_messages(self.asked, choice), error=choice.error)
+        return replace(
+            self,
+            messages=_messages(self.asked, choice),
+            error=choice.error,
+            turned=choice.name.startswith(TURNED),
+        )
 
-    def estimate(self, tallies: Sequence[Any]) -> Estimate:
+    def rotation(self, stream: Stream) -> Rotation | None:
+        """Drawn anew, if vectors are turned before their coordinates are sent."""
+        asked = self.asked
+        if not self.turned:
+            return None
+        assert asked.norm is not None
+        length = asked.norm / (asked.high - asked.low)
+        return Rotation.drawn(len(asked.columns), length, asked.n, stream)
+
+    def reports(
+        self, batch: Any, row: int, turn: Rotation | None, stream: Stream
+    ) -> Iterator[Reports]:
+        """Of every message, for the users in a record batch."""
+        if turn is None:
+            for job in self.messages:
+                yield job.encode(batch.select(list(job.columns)), row, stream)
+            return
+        columns = [plain(column) for column in batch.select(list(self.asked.columns)).columns]
+        turned = turn.shares(self.asked.inputs(columns, row) - 0.5)
+        for job, shares in zip(self.messages, turned.T, strict=True):
+            yield job.device.encode(shares, stream)
+
+    def estimate(self, tallies: Sequence[Any], turn: Rotation | None = None) -> Estimate:
         """The answer, from what was counted of each message."""
+        if turn is not None:
+            return self._turned_back(tallies, turn)
         parts = [job.estimate(tally) for job, tally in zip(self.messages, tallies, strict=True)]
         notes = list(dict.fromkeys(part.note for part in parts if part.note))
         if self.messages[0].norm != self.asked.norm:  # a bias that no error bar shows
@@ -81,6 +116,23 @@ class Question:
             note="; ".join(notes),
         )
 
+    def _turned_back(self, tallies: Sequence[Any], turn: Rotation) -> Estimate:
+        parts = [job.estimate(tally) for job, tally in zip(self.messages, tallies, strict=True)]
+        values, variances = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("values", "variances")
+        )
+        found, spread = turn.back(values, variances, len(self.asked.columns))
+        whole = replace(
+            parts[0],
+            names=self.asked.columns,
+            values=0.5 + found,
+            variances=spread,
+            reports=min(part.reports for part in parts),
+            note=f"means of vectors clipped to {self.asked.norm:g} from the middle of the range",
+        )
+        return whole.scaled(self.asked.low, self.asked.high)
+
 
 def _messages(asked: Job, choice: Choice) -> tuple[Job, ...]:
     """A vector's coordinates in groups, a message for each; anything else as one message."""
@@ -91,6 +143,11 @@ def _messages(asked: Job, choice: Choice) -> tuple[Job, ...]:
     found = replace(asked, mechanism=inner, strength=choice.strength)
     if inner == "gaussian-vector":
         return (found,)
+    if inner.startswith(TURNED):
+        names = (f"turned coordinate {i}" for i in range(times))
+        mean: dict[str, Any] = {"task": "mean", "norm": None, "low": 0.0, "high": 1.0}
+        mean["mechanism"] = inner.removeprefix(TURNED)
+        return tuple(replace(found, columns=(each,), **mean) for each in names)
     if asked.norm is not None:  # no coordinate is further from the middle than the vector
         middle = 0.5 * (asked.low + asked.high)
         reach = min(asked.norm, 0.5 * (asked.high - asked.low))
@@ -169,7 +226,7 @@ class Questionnaire:
     @property
     def columns(self) -> tuple[str, ...]:
         """Of the table, each once."""
-        return tuple(dict.fromkeys(name for job in self.messages for name in job.columns))
+        return tuple(dict.fromkeys(name for x in self.questions for name in x.asked.columns))
 
     @property
     def messages(self) -> tuple[Job, ...]:
@@ -214,7 +271,7 @@ class Questionnaire:
         machine = device(build(eps0))
         choice = Choice(
             *(name, "shuffler", machine.randomizer.eps0),
-            error=math.sqrt(task.variance(machine, self.n)),
+            error=task.error_of(name, machine, self.n),
             strength=eps0,
             messages=task.messages_of(name),
         )
@@ -315,11 +372,17 @@ class Questionnaire:
             check_users(done._first, in_all, "rows of the table")
         tallies = [job.tally(memory // (2 * len(jobs))) for job in jobs]
         rows, size = min(block_rows(job, memory) for job in jobs), memory // 8
+        turns = [question.rotation(stream) for question in done.questions]
         seen = 0
         for row, batch in numbered(read(table, done.columns, rows=rows, size=size)):
             check_users(done._first, row + batch.num_rows, "rows of the table")
-            for job, tally in zip(jobs, tallies, strict=True):
-                tally.add(job.encode(batch.select(list(job.columns)), row, stream))
+            sent = (
+                reports
+                for question, turn in zip(done.questions, turns, strict=True)
+                for reports in question.reports(batch, row, turn, stream)
+            )
+            for tally, reports in zip(tallies, sent, strict=True):
+                tally.add(reports)
             seen = row + batch.num_rows
             advance(batch.num_rows)
         for job, tally in zip(jobs, tallies, strict=True):
@@ -327,8 +390,8 @@ class Questionnaire:
                 enough = f"at least the promised batch of {done.n} rows for {job.about}"
                 raise ParameterError("data", enough, tally.reports)
         left, answers = iter(tallies), []
-        for question in done.questions:
-            found = question.estimate([next(left) for _ in question.messages])
+        for question, turn in zip(done.questions, turns, strict=True):
+            found = question.estimate([next(left) for _ in question.messages], turn)
             dropped = seen - found.reports
             answers.append(replace(found, guarantee=done.proven, label=done.label, dropped=dropped))
         book(done, frozenset())

@@ -239,7 +239,7 @@ def _shuffled(task: Task, target: Target, name: str) -> Choice | None:
         name,
         "shuffler",
         eps0 if math.isfinite(eps0) else None,
-        math.sqrt(task.variance(found, target.n)),
+        task.error_of(name, found, target.n),
         target.achieved(found.randomizer),
         found,
         strength,
@@ -251,7 +251,7 @@ def _local(task: Task, target: Target, name: str) -> Choice:
     """No shuffler: the local budget is all there is."""
     found = device(task.randomizers()[name](target.unshuffled()))
     eps0 = found.randomizer.eps0
-    error = math.sqrt(task.variance(found, target.n)) if math.isfinite(eps0) else math.inf
+    error = task.error_of(name, found, target.n) if math.isfinite(eps0) else math.inf
     return Choice(name, NOBODY, eps0, error, device=found)
 
 

@@ -14,12 +14,15 @@ from shuffledp.accounting.randomizers import CheckIn, OneCoordinate, Randomizer
 from shuffledp.accounting.randomizers.catalogue import MECHANISMS
 from shuffledp.collection.analysis import tally
 from shuffledp.collection.analysis.frequencies import set_variance
+from shuffledp.collection.analysis.rotation import clamped, reach
 from shuffledp.collection.analysis.support import Support, law
 from shuffledp.collection.devices import Device, actual
 from shuffledp.collection.devices.vectors import GaussianVectorDevice
 from shuffledp.collection.planning.target import Builder
 
-_TIMES = "-x"
+_TIMES, TURNED = "-x", "turned-"
+_WORTH_TURNING = 32
+"""Coordinates, at least: with fewer the range does not get narrower."""
 MANY_ROUNDS = {"plateau", "rounding"}
 """Means that are best where budgets are shared, and whose rounds are composed quickly."""
 
@@ -48,6 +51,10 @@ class Task(ABC):
     def variance(self, device: Device, n: int) -> float:
         """Expected squared error of one estimate from n users."""
         return tally(device).expected_variance(n)
+
+    def error_of(self, name: str, device: Device, n: int) -> float:
+        """Expected root mean squared error, where the device is of the randomizer of this name."""
+        return math.sqrt(self.variance(device, n))
 
     def sensitivities(self) -> tuple[float, float]:
         """How far one user moves all sums together, in l1 and in l2: for a trusted curator.
@@ -160,6 +167,8 @@ class Vector(Task):
     messages
         How many messages a user may send, each shuffled by itself and linked to no other. The
         coordinates are put into as many groups; a message tells of one coordinate of its group.
+        Vectors of bounded length may be turned first, if there is a message for each coordinate of
+        the next power of two.
     """
 
     dimensions: int
@@ -186,6 +195,12 @@ class Vector(Task):
         """How many messages are sent: all that may be, as fewer would be less exact."""
         return min(self.messages, self.dimensions)
 
+    @property
+    def turned(self) -> int:
+        """Messages of short vectors that are turned first, if so many may be sent."""
+        size = 1 << max(self.dimensions - 1, 1).bit_length()
+        return size if self.norm is not None and _WORTH_TURNING <= size <= self.messages else 0
+
     def groups(self, messages: int) -> list[int]:
         """How many coordinates each message is about one of."""
         size, larger = divmod(self.dimensions, messages)
@@ -209,6 +224,9 @@ class Vector(Task):
             for name in sorted(MANY_ROUNDS):
                 build = single[name] if group == 1 else _one_of(group, single[name])
                 found[f"{name}{_TIMES}{self.sent}"] = build
+        if self.turned:
+            many = {f"{TURNED}{name}{_TIMES}{self.turned}": name for name in sorted(MANY_ROUNDS)}
+            found |= {name: single[inner] for name, inner in many.items()}
         return found
 
     def likely_gaussian(self, mu: float, n: int) -> float:
@@ -219,18 +237,22 @@ class Vector(Task):
     def devices(self, name: str, strength: float) -> list[tuple[Randomizer, int]]:
         """What devices run for the messages of this randomizer, and how often each."""
         inner, messages = self.split(name)
-        build = Mean().randomizers()[inner]
-        sizes = self.groups(messages)
+        build = Mean().randomizers()[inner.removeprefix(TURNED)]
+        sizes = [1] * messages if inner.startswith(TURNED) else self.groups(messages)
         builds = {size: build if size == 1 else _one_of(size, build) for size in sizes}
         return [(actual(builds[size](strength)), sizes.count(size)) for size in builds]
 
-    def variance(self, device: Device, n: int) -> float:
+    def error_of(self, name: str, device: Device, n: int) -> float:
         """Where several messages may be sent, coordinates of short vectors have a narrower range,
-        of which they are a share."""
-        found = super().variance(device, n)
-        if self.norm is None or self.messages == 1 or isinstance(device, GaussianVectorDevice):
+        of which they are a share; turned vectors an even narrower one."""
+        found = super().error_of(name, device, n)
+        if self.norm is None or self.sent == 1 or isinstance(device, GaussianVectorDevice):
             return found
-        return min(1.0, 2.0 * self.norm) ** 2 * found
+        if name.startswith(TURNED):
+            size = self.messages_of(name)
+            shares = 2.0 * reach(n) * self.norm / math.sqrt(size)
+            return math.sqrt((shares * found) ** 2 + clamped(n) * self.norm**2 / size)
+        return min(1.0, 2.0 * self.norm) * found
 
     def sensitivities(self) -> tuple[float, float]:
         return math.sqrt(self.dimensions) * self.diameter, self.diameter

@@ -17,7 +17,7 @@ import numpy as np
 from shuffledp import checks
 from shuffledp.accounting.protocols import Rounds, Shuffled
 from shuffledp.collection.devices import device
-from shuffledp.collection.planning.limit import Expected, expected
+from shuffledp.collection.planning.expected import Expected, expected
 from shuffledp.collection.planning.plan import Choice, Plan, plan, pure
 from shuffledp.collection.planning.target import NEAR, Target
 from shuffledp.collection.planning.tasks import MANY_ROUNDS, Mean, Task
@@ -247,7 +247,7 @@ def _scaled(
         wanted, names, builds, strengths(scale), messages, strict=True
     ):
         machine = device(build(strength))
-        error = math.sqrt(each.task.variance(machine, target.n))
+        error = each.task.error_of(name, machine, target.n)
         eps0 = machine.randomizer.eps0
         choices.append(Choice(name, "shuffler", eps0, error, None, machine, strength, times))
     return Together(tuple(wanted), target, tuple(choices), tuple(shares), achieved(scale))

@@ -70,5 +70,5 @@ def expected(task: Task, name: str, n: int, colluders: int = 0) -> Expected:
         if math.isinf(mu):
             break
         if mu > 0.0 and (not found or mu > found[-1][0]):
-            found.append((mu, strength, math.sqrt(task.variance(machine, n))))
+            found.append((mu, strength, task.error_of(name, machine, n)))
     return Expected(*np.array(found or [(math.inf, 1.0, math.inf)]).T)
