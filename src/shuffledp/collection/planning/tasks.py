@@ -10,13 +10,24 @@ from functools import partial
 from typing import Any, ClassVar
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers import CheckIn, OneCoordinate
+from shuffledp.accounting.randomizers import (
+    CheckIn,
+    OneCoordinate,
+    Plateau,
+    Randomizer,
+    RoundedResponse,
+)
 from shuffledp.accounting.randomizers.catalogue import MECHANISMS
 from shuffledp.collection.analysis import tally
+from shuffledp.collection.analysis.distribution import floor
+from shuffledp.collection.analysis.estimate import quantile
 from shuffledp.collection.analysis.frequencies import set_variance
 from shuffledp.collection.analysis.support import Support, law
-from shuffledp.collection.devices import Device
+from shuffledp.collection.devices import Device, device
 from shuffledp.collection.planning.target import Builder
+
+_CONCENTRATED = 1.0 / 3.0
+"""Share of a declared range that values are taken to fill, where windows are chosen."""
 
 
 def _candidates(task: str, **known: Any) -> dict[str, Builder]:
@@ -139,6 +150,53 @@ class Mean(Task):
 
 
 @dataclass(frozen=True)
+class MeanQuantiles(Task):
+    """Mean, quantiles and shares of cells of a number, all from one report.
+
+    Windows are narrower, and levels more, than for the mean alone: a quantile is known up to a
+    window. How narrow depends on how much noise there is, hence on the number of users.
+
+    Parameters
+    ----------
+    n
+        Number of users.
+    """
+
+    n: int
+    name: ClassVar[str] = "mean,quantiles"
+    error: ClassVar[str] = (
+        "the median, as a share of the range, for values spread evenly over a third of it"
+        " (half of a 95 % interval)"
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", checks.count("n", self.n))
+
+    def randomizers(self) -> dict[str, Builder]:
+        return {"plateau": self._plateau, "rounding": self._rounding}
+
+    def _plateau(self, eps0: float) -> Randomizer:
+        tried = (Plateau(2.0 ** (-i / 4.0), eps0=eps0) for i in range(57))
+        return min(tried, key=lambda each: self._reach(device(each), self.n))
+
+    def _rounding(self, eps0: float) -> Randomizer:
+        steps = sorted({round(2.0 ** (i / 4.0)) for i in range(57)})
+        tried = (RoundedResponse(1 + each, eps0=eps0) for each in steps)
+        return min(tried, key=lambda each: self._reach(device(each), self.n))
+
+    def _reach(self, device: Device, n: int) -> float:
+        known = floor(device)
+        return known.reach(n, _CONCENTRATED) if known.mass < 1.0 else math.inf
+
+    def variance(self, device: Device, n: int) -> float:
+        return self._reach(device, n) ** 2
+
+    def sensitivities(self) -> tuple[float, float]:
+        away = _CONCENTRATED * quantile(0.95)  # a curator counts those below, up to one
+        return away, away
+
+
+@dataclass(frozen=True)
 class Vector(Task):
     """The mean of a vector of numbers, each as a share of its range.
 
@@ -231,6 +289,7 @@ def task(
     bits: int | None = None,
     dimensions: int | None = None,
     norm: float | None = None,
+    n: int | None = None,
 ) -> Task:
     """The task of that name, with what it needs.
 
@@ -244,6 +303,7 @@ def task(
         "quantiles": lambda: Quantiles(checks.whole("bins", bins, 2)),
         "heavy-hitters": lambda: HeavyHitters(checks.whole("bits", bits, 1)),
         "mean": Mean,
+        "mean,quantiles": lambda: MeanQuantiles(checks.whole("n", n, 1)),
         "vector": lambda: Vector(checks.whole("dimensions", dimensions, 1), norm),
     }
     return tasks[checks.one_of("task", name, tasks)]()

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 @click.option(
     "--task",
     "name",
-    type=click.Choice(["histogram", "heavy-hitters", "quantiles", "mean", "sum", "vector"]),
+    type=click.Choice(
+        ["histogram", "heavy-hitters", "quantiles", "mean", "mean,quantiles", "sum", "vector"]
+    ),
     required=True,
     help="What to estimate.",
 )
@@ -88,7 +90,7 @@ def plan(
     from shuffledp.display.text import progress
 
     whole = "mean" if name == "sum" else name  # a sum of n numbers is n times their mean
-    asked = question(whole, k=k, bins=bins, bits=8 * letters, dimensions=dimensions, norm=norm)
+    asked = question(whole, k=k, bins=bins, bits=8 * letters, dimensions=dimensions, norm=norm, n=n)
     if check_in is not None:
         asked = Sometimes(asked, check_in)
     cap = math.inf if max_eps0 is None else max_eps0
@@ -102,7 +104,7 @@ def plan(
     candidates: list[Choice | Shape] = [made.best, *others]
     best = min(candidates, key=lambda choice: choice.error)
     threats = attacks(best, target)
-    if name == "quantiles":  # what is known is how far a cell moves, not all below the median
+    if "quantiles" in name:  # what is known is how far a cell moves, not all below the median
         threats = [replace(each, bias=None if each.share else 0.0) for each in threats]
     commands = [_command(made, choice, save, letters) for choice in made.choices]
     next_steps = [*_before(made, save), commands[0]]
@@ -138,6 +140,7 @@ _DATA = {
     "heavy-hitters": "--letters {letters}",
     "quantiles": "--low LEAST --high MOST --bins {bins}",
     "mean": "--low LEAST --high MOST",
+    "mean,quantiles": "--low LEAST --high MOST",
     "vector": "--low LEAST --high MOST",
 }
 """What else a run of a task has to be told."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -27,6 +28,7 @@ from shuffledp.interfaces.cli.paths import TABLE
 @click.option("--out", type=TABLE, help="Write the estimates to this .csv or .parquet file.")
 @click.option("--reports", type=TABLE, help="Also write the shuffled reports to this file.")
 @click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
+@click.option("--non-negative", is_flag=True, help="Move frequencies below 0 to 0.")
 @click.option(
     "--spark",
     "master",
@@ -43,6 +45,7 @@ def run(
     out: str | None,
     reports: str | None,
     simplex: bool,
+    non_negative: bool,
     master: str | None,
     ledger: str | None,
     cohort: str | None,
@@ -58,8 +61,14 @@ def run(
     from shuffledp.collection.pipeline.counted import CountedJob
     from shuffledp.collection.pipeline.counted import collect as count
 
-    if simplex and question["task"] != "histogram":
-        raise ParameterError("simplex", "left out unless the task is histogram", simplex)
+    for name, asked_for in (("simplex", simplex), ("non_negative", non_negative)):
+        if asked_for and "histogram" not in question["task"]:
+            raise ParameterError(name, "left out unless the task is histogram", asked_for)
+    if simplex and non_negative:
+        raise ParameterError("non_negative", "left out with --simplex, which sees to it", True)
+    shown = partial(
+        show, out=out, plot=plot, as_json=as_json, project=simplex, non_negative=non_negative
+    )
     book = job_booking(ledger, cohort, simulated=simulation is not None)
     asked = job(data, counted=True, **question)
     if isinstance(asked, CountedJob):
@@ -69,7 +78,7 @@ def run(
         with bar("collecting", asked.n) as advance:
             source = stream(simulation)
             asked, found = count(asked, data, source, book=book, advance=advance)
-        show(asked, found, out=out, plot=plot, as_json=as_json, project=simplex)
+        shown(asked, found)
         return
     engine: Engine
     if master is None:
@@ -82,4 +91,4 @@ def run(
         engine = Spark(session(master))
     with bar("randomizing", asked.n) as advance:
         asked, found = collect(asked, data, engine, reports=reports, book=book, advance=advance)
-    show(asked, found, out=out, plot=plot, as_json=as_json, project=simplex)
+    shown(asked, found)
