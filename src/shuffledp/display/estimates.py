@@ -44,15 +44,16 @@ def print_table(title: str, found: Estimate, remarks: Sequence[str] = ()) -> Non
     """Estimates with error bars, then what they cost."""
     dropped = f"{found.dropped:,} rows dropped"
     errors = np.sqrt(found.variances)
-    numbers = zip(found.values, errors, *found.interval(), strict=True)
+    raw = [] if found.raw is None else [found.raw]
+    numbers = zip(found.values, errors, *found.interval(), *raw, strict=True)
     rows = [
-        [name, *(_to_its_error(x, error) for x in (value, error, low, high))]
-        for name, (value, error, low, high) in zip(found.names, numbers, strict=True)
+        [name, *(_to_its_error(x, row[1]) for x in row)]
+        for name, row in zip(found.names, numbers, strict=True)
     ]
     first = found.quantity if found.quantity == "quantile" else ""
     print_rows(
         title,
-        [first, "estimate", "error", "low", "high"],
+        [first, "estimate", "error", "low", "high", *["raw"] * len(raw)],
         rows,
         [
             *remarks,

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 @click.option(
     "--task",
     "name",
-    type=click.Choice(["histogram", "heavy-hitters", "quantiles", "mean", "sum", "vector"]),
+    type=click.Choice(
+        ["histogram", "heavy-hitters", "quantiles", "mean", "mean,quantiles", "sum", "vector"]
+    ),
     help="What to estimate.",
 )
 @click.option(
@@ -129,6 +131,7 @@ def plan(
         dimensions=dimensions,
         norm=norm,
         messages=messages,
+        n=n,
     )
     if check_in is not None:
         asked = Sometimes(asked, check_in)
@@ -141,7 +144,7 @@ def plan(
     ranked = made.ranked(others)
     rows = [*ranked, *made.baselines]
     threats = [attacks(row, target) for row in rows]
-    if name == "quantiles":  # what is known is how far a cell moves, not all below the median
+    if "quantiles" in name:  # what is known is how far a cell moves, not all below the median
         threats = [
             [replace(each, bias=None if each.share else 0.0) for each in row] for row in threats
         ]
@@ -191,6 +194,7 @@ _DATA = {
     "heavy-hitters": "--letters {letters}",
     "quantiles": "--low LEAST --high MOST --bins {bins}",
     "mean": "--low LEAST --high MOST",
+    "mean,quantiles": "--low LEAST --high MOST",
     "vector": "--low LEAST --high MOST",
 }
 """What else a run of a task has to be told."""
