@@ -13,7 +13,7 @@ from typing import Any
 from tests.adversary import shapes
 from tests.adversary.deployments import Case, Spec, draw, question
 from tests.adversary.judge import Fault, TooLarge, judge, judge_budget, judge_theorems
-from tests.adversary.relations import judge_band, judge_relation, relation
+from tests.adversary.relations import judge_band, judge_relation, relation, shaped_relation
 
 Judge = Callable[[Any], Fault | None]
 
@@ -51,7 +51,8 @@ _OTHERS: list[tuple[float, Judge]] = [
 def chosen(rng: random.Random, patience: float) -> tuple[object, Judge]:
     """A case and how to judge it."""
     if rng.random() < 0.05 + 0.15 * patience:
-        return relation(rng, patience), judge_relation
+        draw_two = shaped_relation if rng.random() < SHAPED else relation
+        return draw_two(rng, patience), judge_relation
     if rng.random() < SHAPED:
         deployment = shapes.rounds(rng) if rng.random() < 0.15 else shapes.shape(rng, patience)
     else:

@@ -14,7 +14,7 @@ from tests.oracles import counted
 from tests.oracles.counted import Law
 from tests.oracles.truth import World
 
-COUNTED = ("Aggregated", "SampleThreshold", "WithDummies", "SplitAndMix")
+COUNTED = ("Aggregated", "SampleThreshold", "WithDummies", "PairedDummies", "SplitAndMix")
 _CELLS = 30_000
 """Outcomes of one world that we care to visit."""
 
@@ -144,7 +144,27 @@ def _split(rng: random.Random) -> Spec:
     )
 
 
-KINDS = (_bits, _bits, _sums, _sums, _numbers, _samples, _samples, _dummies, _dummies, _mixed)
+def _paired(rng: random.Random) -> Spec:
+    """Few messages, so that both numbers of both values can be visited."""
+
+    def law() -> Spec:
+        ratio = _log(rng, 1e-30, 1e-6)
+        return call("NegativeBinomialNoise", shape=_log(rng, 1e-3, 5.0), ratio=ratio)
+
+    crowd = _crowd(rng, 2)
+    if rng.random() < 0.5:
+        return call("PairedDummies", noise=law(), pairs=law(), **crowd, neighbours="replace")
+    noise, pairs = (
+        call("NegativeBinomialNoise", shape=_log(rng, 1e-3, 2.0), ratio=rng.uniform(1e-6, 0.1))
+        for _ in range(2)
+    )
+    return call("PairedDummies", noise=noise, pairs=pairs, **crowd, neighbours="remove")
+
+
+KINDS = (
+    *(_bits, _bits, _sums, _sums, _numbers, _samples, _samples),
+    *(_dummies, _dummies, _mixed, _paired),
+)
 
 
 def shape(rng: random.Random, patience: float = 1.0) -> Spec:
@@ -226,6 +246,11 @@ def with_the_victim(spec: Spec, build: Callable[[Spec], Any]) -> tuple[list[Worl
         if len(total) ** k * math.comb(crowd + k, k) > _CELLS:
             raise TooManyOutcomes
         return list(counted.among_dummies(k, randomizer["eps0"], total, crowd - 1)), True
+    if spec.name == "PairedDummies":
+        laws = [_law(spec[each], crowd) for each in ("noise", "pairs")]
+        if (len(laws[0]) ** 2 * len(laws[1])) ** (1 if remove else 2) > 10 * _CELLS:
+            raise TooManyOutcomes
+        return list(counted.paired(laws[0], laws[1], remove)), True
     if spec.name == "SplitAndMix":
         share = spec["share"]
         law = counted.noise(share["noise"].name, dict(share["noise"].given))

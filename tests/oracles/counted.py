@@ -170,6 +170,17 @@ def counts(total: Law, remove: bool) -> Iterator[World]:
     return moved(iter([(pair, pair)]), remove)
 
 
+def paired(noise: Law, pairs: Law, remove: bool) -> Iterator[World]:
+    """Messages for a value and against it: two numbers, of which a holder moves the first."""
+    both_numbers: Law = {}
+    for (x, p), (y, q), (z, r) in itertools.product(noise.items(), noise.items(), pairs.items()):
+        key = None if None in (x, y, z) else (x + z, y + z)
+        both_numbers[key] = both_numbers.get(key, arb(0)) + p * q * r
+    moved_one = {key and (key[0] + 1, key[1]): mass for key, mass in both_numbers.items()}
+    pair = moved_one, both_numbers
+    return moved(iter([(pair, pair)]), remove)
+
+
 def numbers(total: Law, levels: int) -> Iterator[World]:
     """A sum with noise, moved by any number."""
     for by in range(1, levels + 1):

@@ -13,6 +13,7 @@ from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.protocols.central import CentralMinibatches, RandomAllocation
 from shuffledp.accounting.protocols.counted import Counted
 from shuffledp.accounting.protocols.noise_families import DUMMIES, FAMILIES
+from shuffledp.accounting.protocols.paired import PairedDummies
 from shuffledp.accounting.protocols.rounds import Rounds
 from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
 from shuffledp.accounting.protocols.shuffled import Shuffled
@@ -23,6 +24,7 @@ from shuffledp.accounting.protocols.smallest import (
     laplace_dummies,
     noise_shares,
     noise_shares_of,
+    paired_dummies,
     sample_threshold,
     split_and_mix,
     summed,
@@ -43,7 +45,8 @@ SHAPE = {
     "neighbours": Parameter(str, "What may change: 'replace' a user's value, or 'remove' it"),
     "noise": Parameter(
         str,
-        "Noise of each user (noise-share, split-and-mix), or fake reports per value (dummies),"
+        "Noise of each user (noise-share, split-and-mix, paired-dummies), or fake reports per"
+        " value (dummies),"
         " such as poisson:rate=42.7",
     ),
     "messages": Parameter(
@@ -51,6 +54,7 @@ SHAPE = {
         "Messages of each user: of each sum (split-and-mix), or of a vector, shuffled separately"
         " and linked by nothing",
     ),
+    "pairs": Parameter(str, "Pairs of messages for and against a value (paired-dummies)"),
     "modulus": Parameter(
         int, "Sums are taken modulo this, large enough unless given (split-and-mix)"
     ),
@@ -90,6 +94,9 @@ SHAPES = {
     ),
     "dummies": ShapeRow(
         "true values among dummies", ("noise",), ("by_users", "k", "eps0", "neighbours")
+    ),
+    "paired-dummies": ShapeRow(
+        "true values among dummies that cancel", ("noise", "pairs"), ("neighbours",)
     ),
     "allocation": ShapeRow(
         "central training, examples allocated to steps", ("sigma", "steps"), ("k", "epochs")
@@ -196,6 +203,8 @@ def smallest(
         found = sample_threshold(goal, **known.taken("rate", needed=True), **known.taken("n"))
     elif mechanism == "dummies":
         found = _fewest_dummies(goal, known)
+    elif mechanism == "paired-dummies":
+        found = paired_dummies(goal, **known.taken("n", needed=True), **known.taken("colluders"))
     elif mechanism in SHAPES:
         who = known.taken("n", needed=True) | known.taken("k", "levels", "colluders")
         law = known.taken("noise").get("noise", "polya") if mechanism == "noise-share" else "polya"
@@ -245,6 +254,9 @@ def _counted(mechanism: str, shape: dict[str, Any], given: dict[str, Any]) -> Co
     elif mechanism == "minibatches":
         noise_multiplier = taken("sigma", needed=True)["sigma"]
         made = CentralMinibatches(noise_multiplier, **taken("batch", "n", needed=True))
+    elif mechanism == "paired-dummies":
+        laws = {name: noise(text) for name, text in taken("noise", "pairs", needed=True).items()}
+        made = PairedDummies(**laws, **crowd())  # type: ignore[arg-type]
     elif mechanism == "dummies":
         drawn = noise(**taken("noise", needed=True))
         who = crowd() | taken("by_users")

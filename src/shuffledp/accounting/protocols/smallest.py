@@ -11,11 +11,13 @@ from typing import Any
 from shuffledp import checks
 from shuffledp.accounting.protocols.counted import Counted
 from shuffledp.accounting.protocols.noise_families import DUMMIES, FAMILIES
+from shuffledp.accounting.protocols.paired import PairedDummies
 from shuffledp.accounting.protocols.rounds import Rounds
 from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
 from shuffledp.accounting.protocols.split import SplitAndMix, roomy
 from shuffledp.accounting.randomizers import KRR, Randomizer
 from shuffledp.accounting.randomizers.noise import (
+    NegativeBinomialNoise,
     NoiseShare,
     PolyaNoise,
     TruncatedLaplaceNoise,
@@ -37,6 +39,9 @@ _SPLIT = 0.1
 _STEPS = 1 << 20
 """Scales that a device can draw exactly are inverses of multiples of its inverse."""
 _LARGEST_EPS0 = 60.0
+_STRETCH, _SLOPE, _MOST_PAIRS = 1.1, 0.7, 4096.0
+"""Of dummies that cancel: their noise over the least there is, the slope of the law of pairs in
+what that leaves of epsilon, and its largest shape."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +228,29 @@ def split_and_mix(
         return SplitAndMix(share, n, messages, modulus, colluders=colluders)
 
     return _least_scale(goal, k, levels, make)
+
+
+def paired_dummies(goal: Goal, n: int, colluders: int = 0) -> Smallest:
+    """Messages for and against every value, a tenth more noise than a secure sum needs: the
+    fewest pairs that hide them."""
+    whole = noise_shares(goal, n, k=2, colluders=colluders).value
+    honest = _honest(n, colluders)
+    noise = NegativeBinomialNoise(1.0 / honest, math.exp(-1.0 / (_STRETCH * whole)))
+    ratio = math.exp(-_SLOPE * (1.0 - 1.0 / _STRETCH) / whole)
+
+    def make(shape: float) -> PairedDummies:
+        return PairedDummies(
+            noise, NegativeBinomialNoise(shape / honest, ratio), n, colluders=colluders
+        )
+
+    high = 16.0
+    while not goal.met(make(high)):
+        if high >= _MOST_PAIRS:
+            raise goal.missed()
+        high *= 2.0
+    enough = bisect(lambda shape: goal.met(make(shape)), high, 0.5 * high, share=0.02).good
+    made = make(enough)
+    return _found("pairs", made.pairs.total(n).mean, made, goal)
 
 
 def _honest(n: int, colluders: int) -> int:

@@ -172,6 +172,10 @@ class NegativeBinomialNoise(Noise):
     def variance(self) -> float:
         return self.mean / (1.0 - self.ratio)
 
+    def apart(self) -> PolyaNoise:
+        """The difference of two such numbers."""
+        return PolyaNoise(self.shape, -1.0 / math.log(self.ratio))
+
     def __str__(self) -> str:
         return f"negative binomial numbers of shape {self.shape:g}, ratio {self.ratio:g}"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from shuffledp.accounting.protocols import Aggregated, SampleThreshold, WithDummies, smallest
 from shuffledp.accounting.protocols.noise_families import drawable_spread
+from shuffledp.accounting.protocols.paired import PairedDummies
 from shuffledp.accounting.protocols.smallest import Goal, Smallest
 from shuffledp.accounting.protocols.split import SplitAndMix
 from shuffledp.accounting.randomizers import (
@@ -72,6 +73,16 @@ def _among_dummies(name: str, task: Histogram, target: Target, found: Smallest) 
     error = math.sqrt(task.variance(machine, target.n) + added)
     eps0 = protocol.randomizer.eps0
     return Shape(name, "shuffler", eps0, sent, error, found.achieved, protocol)
+
+
+def paired_dummies(task: Histogram, target: Target) -> Shape:
+    """Messages of users for and against every value."""
+    found = smallest.paired_dummies(_goal(target), target.n, target.colluders)
+    protocol = found.protocol
+    assert isinstance(protocol, PairedDummies)
+    error = math.sqrt(protocol.left(target.n).variance) / target.n
+    sent = protocol.messages(task.k)
+    return Shape("paired-dummies", _TRUTH, None, sent, error, found.achieved, protocol)
 
 
 def randomized_dummies(

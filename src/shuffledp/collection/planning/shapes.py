@@ -33,7 +33,7 @@ FAKED = {
 SHAPES = (
     *FAKED,
     *(f"user-{name}" for name in FAKED),
-    *("laplace-dummies", "krr-dummies", "krr-user-dummies", "noise-shares"),
+    *("laplace-dummies", "paired-dummies", "krr-dummies", "krr-user-dummies", "noise-shares"),
     *SUMMED,
     *("split-and-mix", "sample-threshold", "summed-rappor", "summed-oue"),
 )
@@ -72,6 +72,7 @@ def makers(task: Task, target: Target, users: int = 0) -> dict[str, Callable[[],
         known[user] = partial(make.dummies, task, target, user, law, by_users=True)
     return known | {
         "laplace-dummies": partial(make.laplace_dummies, task, target),
+        "paired-dummies": partial(make.paired_dummies, task, target),
         "krr-dummies": partial(make.randomized_dummies, task, target, "krr-dummies"),
         "krr-user-dummies": partial(
             make.randomized_dummies, task, target, "krr-user-dummies", by_users=True
