@@ -67,7 +67,8 @@ class Entry:
         if isinstance(what, Counted) and what.neighbours != "replace":
             raise ParameterError(
                 "neighbours",
-                "'replace': totals of a ledger are about replaced values",
+                "'replace': totals of a ledger are about replaced values (give the protocol"
+                " neighbours='replace', if it takes that)",
                 what.neighbours,
             )
         if isinstance(what, Shuffled) and isinstance(what.randomizer, Repeated):
