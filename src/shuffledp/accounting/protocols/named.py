@@ -99,9 +99,13 @@ SHAPES = {
         "true values among dummies that cancel", ("noise", "pairs"), ("neighbours",)
     ),
     "allocation": ShapeRow(
-        "central training, examples allocated to steps", ("sigma", "steps"), ("k", "epochs")
+        "central training, examples allocated to steps",
+        ("sigma", "steps"),
+        ("k", "epochs", "neighbours"),
     ),
-    "minibatches": ShapeRow("central training, shuffled batches", ("sigma", "batch"), ("epochs",)),
+    "minibatches": ShapeRow(
+        "central training, shuffled batches", ("sigma", "batch"), ("epochs", "neighbours")
+    ),
 }
 """Mechanisms that are such protocols."""
 ADDED_UP = ("rr", "rappor", "oue", "discrete-laplace")
@@ -250,10 +254,11 @@ def _counted(mechanism: str, shape: dict[str, Any], given: dict[str, Any]) -> Co
         sampled = taken("rate", "threshold", needed=True) | taken("spread", "n", "neighbours")
         made = SampleThreshold(**sampled)
     elif mechanism == "allocation":
-        made = RandomAllocation(**taken("sigma", "steps", needed=True), **taken("k"))
+        made = RandomAllocation(**taken("sigma", "steps", needed=True), **taken("k", "neighbours"))
     elif mechanism == "minibatches":
         noise_multiplier = taken("sigma", needed=True)["sigma"]
-        made = CentralMinibatches(noise_multiplier, **taken("batch", "n", needed=True))
+        records = taken("batch", "n", needed=True)
+        made = CentralMinibatches(noise_multiplier, **records, **taken("neighbours"))
     elif mechanism == "paired-dummies":
         laws = {name: noise(text) for name, text in taken("noise", "pairs", needed=True).items()}
         made = PairedDummies(**laws, **crowd())  # type: ignore[arg-type]
