@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from rich.box import SIMPLE_HEAD
@@ -78,7 +79,7 @@ def print_table(
     """Numbers to the right, and like ids never broken; columns of ``words`` are.
 
     Where they do not all fit, headings are broken, then columns of ``spare`` go, the first one
-    first, then the last ones.
+    first. Only where that is not enough, everything is.
     """
     out = console()
     kept = list(range(len(columns)))
@@ -88,12 +89,13 @@ def print_table(
         return _table(title, columns, rows, kept, words, broken)
 
     left_out = []
-    while not _fits(out, build(broken=True)) and (going or len(kept) > 2):
-        kept.remove(at := going.pop(0) if going else kept[-1])
+    while not _fits(out, build(broken=True)) and going:
+        kept.remove(at := going.pop(0))
         if any(str(row[at]).strip(" -") for row in rows):
             left_out.append(columns[at])
-    whole = build(broken=False)
-    out.print(whole if _fits(out, whole) else build(broken=True))
+    everywhere = _table(title, columns, rows, kept, columns, broken=True, narrowest=1)
+    tables = (build(broken=False), build(broken=True), everywhere)
+    out.print(next(filter(partial(_fits, out), tables), everywhere))
     if left_out:
         say(f"left out for want of room: {', '.join(left_out)} (see --json)", err=True)
 
@@ -105,6 +107,7 @@ def _table(
     kept: Sequence[int],
     words: Sequence[str],
     broken: bool,
+    narrowest: int = _NARROWEST,
 ) -> Table:
     """Of the columns kept; with headings broken at spaces, no wider than what is below them."""
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
@@ -121,7 +124,7 @@ def _table(
             heading,
             justify="right" if cells and all(map(_is_number, cells)) else "left",
             no_wrap=not wraps,
-            min_width=min(longest, _NARROWEST) if wraps else longest,
+            min_width=min(longest, narrowest) if wraps else longest,
             overflow="fold",  # a number cut short is another number
         )
     for row in rows:

@@ -308,13 +308,21 @@ def _counts(deployment: Counted | Rounds) -> dict[str, Any]:
     }
 
 
+_ANSWERS = {
+    "delta": "to learn epsilon",
+    "epsilon": "to learn delta",
+    "order": "a Rényi divergence",
+    "alpha": "a type II error",
+}
+
+
 def question(**given: float | None) -> dict[str, float]:
     """The one question asked."""
     asked = {name: value for name, value in given.items() if value is not None}
     if len(asked) != 1:
         raise ParameterError(
             "question",
-            "exactly one of " + ", ".join(f"--{name}" for name in QUESTIONS),
+            "exactly one of " + ", ".join(f"--{name} ({_ANSWERS[name]})" for name in QUESTIONS),
             " and ".join(f"--{name}" for name in asked) or "none of them",
         )
     return asked

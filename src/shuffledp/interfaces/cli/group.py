@@ -19,7 +19,7 @@ import click
 from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError, ShuffleDPError
 
-_OPTIONS = {"m": "drawn", "rate": "check_in", "deltas": "local_delta"}
+_OPTIONS = {"column": "columns", "m": "drawn", "rate": "check_in", "deltas": "local_delta"}
 """Parameters whose options are called otherwise."""
 _TRACEBACK = "SHUFFLEDP_TRACEBACK"
 _FAULT = 70
@@ -109,6 +109,8 @@ class Group(click.Group):
 
     def _worded(self, ctx: click.Context, error: ShuffleDPError) -> str:
         """Names the option that was typed, or should have been."""
+        if isinstance(error, ParameterError) and error.parameter == "question":
+            return f"Ask {error.condition}. Got {error.value}."
         if isinstance(error, ParameterError) and ctx.invoked_subcommand:
             options = {each.name: each for each in self.commands[ctx.invoked_subcommand].params}
             other = options.get(_OPTIONS.get(error.parameter, ""))
