@@ -146,7 +146,7 @@ def calibrate(
             ),
             down(epsilon / whole.rounds, roundings(16)),
             _LARGEST_EPS0,
-            share=_PRECISION,
+            share=_STEP,
         ).good
 
     asked = {**parameters, "n": n, "eps0": eps0, "epsilon": epsilon, "delta": delta}

@@ -67,7 +67,7 @@ class SplitAndMix(Crowded):
         messages = checks.count("messages", self.messages, least=_FEWEST)
         object.__setattr__(self, "messages", messages)
         if self.modulus is None:
-            object.__setattr__(self, "modulus", _roomy(self.share, self.n))
+            object.__setattr__(self, "modulus", roomy(self.share, self.n))
         modulus = checks.whole("modulus", self.modulus, 2)
         if not self.n * self.share.levels < modulus <= 1 << 62:
             raise ParameterError("modulus", "above n times the largest value, up to 2^62", modulus)
@@ -101,7 +101,7 @@ class SplitAndMix(Crowded):
         return ", ".join([*parts, *self.crowd_words(), "no local guarantee"])
 
 
-def _roomy(share: NoiseShare, n: int) -> int:
+def roomy(share: NoiseShare, n: int) -> int:
     """A power of two in which no sum wraps around, all but surely."""
     total = share.noise.total(n)
     scale = getattr(total, "scale", 0.0)

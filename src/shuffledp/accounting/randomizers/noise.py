@@ -18,7 +18,7 @@ from shuffledp.numerics.integer_laws import IntegerLaw
 from shuffledp.numerics.rounding import roundings, up
 
 _FEW = 4096
-"""Numbers up to which sums of two laws are convolved."""
+"""Numbers, or a variance, up to which sums of two laws are convolved."""
 
 
 class Noise(ABC):
@@ -172,6 +172,10 @@ class NegativeBinomialNoise(Noise):
     def variance(self) -> float:
         return self.mean / (1.0 - self.ratio)
 
+    def apart(self) -> PolyaNoise:
+        """The difference of two such numbers."""
+        return PolyaNoise(self.shape, -1.0 / math.log(self.ratio))
+
     def __str__(self) -> str:
         return f"negative binomial numbers of shape {self.shape:g}, ratio {self.ratio:g}"
 
@@ -200,6 +204,8 @@ class SkellamNoise(Noise):
         return SkellamNoise(count * self.rate)
 
     def law(self) -> IntegerLaw:
+        if self.variance > _FEW:
+            return integer_laws.skellam(self.rate)
         one = integer_laws.poisson(self.rate)
         return one.plus(one.mirrored())
 
@@ -307,7 +313,7 @@ class DiscreteGaussianNoise(Noise):
         return DiscreteGaussianNoise(self.spread, count * self.copies)
 
     def law(self) -> IntegerLaw:
-        return integer_laws.discrete_gaussian(self.spread).times(self.copies)
+        return integer_laws.discrete_gaussians(self.spread, self.copies)
 
     @property
     def mean(self) -> float:
@@ -327,7 +333,7 @@ class DiscreteGaussianNoise(Noise):
 @dataclass(frozen=True)
 class TruncatedLaplaceNoise(Noise):
     """Discrete Laplace noise that is never negative: numbers in 0..2 centre, each with mass
-    proportional to exp(-|k - centre| / scale), added up.
+    proportional to exp(-abs(k - centre) / scale), added up.
 
     Parameters
     ----------
