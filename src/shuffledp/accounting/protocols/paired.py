@@ -13,13 +13,32 @@ from shuffledp.errors import ParameterError
 
 @dataclass(frozen=True)
 class PairedDummies(Crowded):
-    """True values of ``n`` users among messages for and against every value, that users add.
+    """True values of all users among messages for and against every value, that users add.
 
-    Of every value each user adds a number of fake messages drawn from ``noise``, another such
-    number of messages against it, and a number drawn from ``pairs`` of both, which cancel. The
-    analyst subtracts: what is left of the noise of all users is nearly discrete Laplace. There is
-    no local guarantee; ``colluders`` tell which messages are theirs, at least ``minimum_batch``
-    users take part.
+    The analyst subtracts: what is left of the noise of all users is nearly discrete Laplace. There
+    is no local guarantee.
+
+    Parameters
+    ----------
+    noise
+        How many fake messages each user adds for every value; another such number is against it.
+    pairs
+        How many of both, which cancel.
+    n
+        Number of users.
+    neighbours
+        Another value of one user ("replace"), or none ("remove").
+    colluders
+        Users who tell which messages are theirs.
+    minimum_batch
+        Fewest users who take part.
+
+    Examples
+    --------
+    >>> from shuffledp import NegativeBinomialNoise, PairedDummies
+    >>> few = NegativeBinomialNoise(0.01, 0.5)
+    >>> PairedDummies(few, few, n=100).messages(5)
+    1.2
     """
 
     noise: NegativeBinomialNoise

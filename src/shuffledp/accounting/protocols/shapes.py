@@ -159,7 +159,7 @@ class SampleThreshold(Released):
     n
         Number of users; any number unless given.
     neighbours
-        One user less ("remove"), or another value of one user ("replace").
+        One user holds no value ("remove"), or another one ("replace").
 
     Examples
     --------
@@ -232,7 +232,7 @@ class WithDummies(Crowded):
     n
         Number of users.
     neighbours
-        Another value of one user ("replace"), or one user less ("remove").
+        Another value of one user ("replace"), or none ("remove").
     by_users
         Whether each user adds such a number of every value, and not the shuffler.
     colluders
