@@ -90,6 +90,10 @@ class Counter(ABC):
     def rising(self) -> Counter:
         """The same counter, moved up, whatever data set leaks: what its guarantee depends on."""
 
+    def parts(self) -> list[tuple[Counter, int]]:
+        """Counters, each so many times, that together guarantee no more than this one."""
+        return [(self, 1)]
+
     def guaranteed_losses(self) -> tuple[Losses, Losses]:
         """Losses above every data set's, before the change against after, and conversely."""
         losses = _guaranteed(self.rising)

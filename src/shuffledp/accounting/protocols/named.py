@@ -49,8 +49,12 @@ SHAPE = {
         " value (dummies),"
         " such as poisson:rate=42.7",
     ),
+    "messages": Parameter(
+        int,
+        "Messages of each user: of each sum (split-and-mix), or of a vector, shuffled separately"
+        " and linked by nothing",
+    ),
     "pairs": Parameter(str, "Pairs of messages for and against a value (paired-dummies)"),
-    "messages": Parameter(int, "Messages of each user and sum (split-and-mix)"),
     "modulus": Parameter(
         int, "Sums are taken modulo this, large enough unless given (split-and-mix)"
     ),
@@ -95,9 +99,13 @@ SHAPES = {
         "true values among dummies that cancel", ("noise", "pairs"), ("neighbours",)
     ),
     "allocation": ShapeRow(
-        "central training, examples allocated to steps", ("sigma", "steps"), ("k", "epochs")
+        "central training, examples allocated to steps",
+        ("sigma", "steps"),
+        ("k", "epochs", "neighbours"),
     ),
-    "minibatches": ShapeRow("central training, shuffled batches", ("sigma", "batch"), ("epochs",)),
+    "minibatches": ShapeRow(
+        "central training, shuffled batches", ("sigma", "batch"), ("epochs", "neighbours")
+    ),
 }
 """Mechanisms that are such protocols."""
 ADDED_UP = ("rr", "rappor", "oue", "discrete-laplace")
@@ -132,12 +140,14 @@ def deployment(
     """As ``protocol``, or one whose analyst sees numbers only."""
     shape = {name: given.pop(name, None) for name in SHAPE if name != "only_sums"}
     if mechanism not in SHAPES and not only_sums:
+        messages = shape.pop("messages")
         for name, value in shape.items():
             if value is not None:
                 raise ParameterError(
                     name, "left out unless --only-sums or a mechanism that counts is given", value
                 )
-        return protocol(mechanism=mechanism, rounds=rounds, **given)
+        once = protocol(mechanism=mechanism, rounds=rounds, **given)
+        return once if messages is None else once ** checks.count("messages", messages)
     epochs = shape.pop("epochs")
     if epochs is not None and (rounds is not None or mechanism not in CENTRAL):
         other = (
@@ -244,10 +254,11 @@ def _counted(mechanism: str, shape: dict[str, Any], given: dict[str, Any]) -> Co
         sampled = taken("rate", "threshold", needed=True) | taken("spread", "n", "neighbours")
         made = SampleThreshold(**sampled)
     elif mechanism == "allocation":
-        made = RandomAllocation(**taken("sigma", "steps", needed=True), **taken("k"))
+        made = RandomAllocation(**taken("sigma", "steps", needed=True), **taken("k", "neighbours"))
     elif mechanism == "minibatches":
         noise_multiplier = taken("sigma", needed=True)["sigma"]
-        made = CentralMinibatches(noise_multiplier, **taken("batch", "n", needed=True))
+        records = taken("batch", "n", needed=True)
+        made = CentralMinibatches(noise_multiplier, **records, **taken("neighbours"))
     elif mechanism == "paired-dummies":
         laws = {name: noise(text) for name, text in taken("noise", "pairs", needed=True).items()}
         made = PairedDummies(**laws, **crowd())  # type: ignore[arg-type]
@@ -297,13 +308,21 @@ def _counts(deployment: Counted | Rounds) -> dict[str, Any]:
     }
 
 
+_ANSWERS = {
+    "delta": "to learn epsilon",
+    "epsilon": "to learn delta",
+    "order": "a Rényi divergence",
+    "alpha": "a type II error",
+}
+
+
 def question(**given: float | None) -> dict[str, float]:
     """The one question asked."""
     asked = {name: value for name, value in given.items() if value is not None}
     if len(asked) != 1:
         raise ParameterError(
             "question",
-            "exactly one of " + ", ".join(f"--{name}" for name in QUESTIONS),
+            "exactly one of " + ", ".join(f"--{name} ({_ANSWERS[name]})" for name in QUESTIONS),
             " and ".join(f"--{name}" for name in asked) or "none of them",
         )
     return asked

@@ -339,8 +339,23 @@ def _counted(blocks: Iterator[Reports], tally: Tally) -> Iterator[Reports]:
 
 def write_estimate(found: Estimate, out: str | Path) -> None:
     """A table of the estimates and their errors, each row with the privacy that it cost."""
+    with written(out, _COLUMNS) as writer:
+        writer.write(_columns(found))
+
+
+def write_estimates(about: Sequence[str], answers: Sequence[Estimate], out: str | Path) -> None:
+    """The same of several questions, each row with what it is about."""
+    with written(out, ["of", *_COLUMNS]) as writer:
+        for each, found in zip(about, answers, strict=True):
+            writer.write([[each] * len(found.names), *_columns(found)])
+
+
+_COLUMNS = ["name", "value", "error", "low", "high", "privacy"]
+
+
+def _columns(found: Estimate) -> list[Any]:
     low, high = found.interval()
-    columns: list[Any] = [
+    return [
         [str(name) for name in found.names],
         found.values,
         np.sqrt(found.variances),
@@ -348,5 +363,3 @@ def write_estimate(found: Estimate, out: str | Path) -> None:
         high,
         ["; ".join(filter(None, (found.label, found.note)))] * len(found.names),
     ]
-    with written(out, ["name", "value", "error", "low", "high", "privacy"]) as writer:
-        writer.write(columns)

@@ -81,7 +81,9 @@ def _epsilon(choice: Choice | Shape, target: Target, colluders: int) -> float | 
             protocol = replace(choice.protocol, colluders=colluders)  # type: ignore[type-var]
         else:
             protocol = choice.protocol  # a threshold hides whoever is honest
-        lost = Rounds([(protocol, target.rounds)]).guaranteed(delta=target.delta).value
+        times = choice.messages if isinstance(choice, Choice) else 1
+        together = Rounds([(protocol, target.rounds * times)])
+        lost = together.guaranteed(delta=target.delta).value
     except (ParameterError, RegimeError, ConversionError):
         return None
     known = choice.achieved
