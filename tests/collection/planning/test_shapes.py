@@ -50,6 +50,7 @@ def test_every_shape_meets_the_target_and_says_what_it_needs() -> None:
     assert {shape.name for shape in found} == set(SHAPES)
     for shape in found:
         assert shape.protocol.delta(1.0).upper <= 1e-6 * (1 + 1e-9)
+        assert shape.protocol.epsilon(1e-6).upper <= 1.0, "or a ledger would refuse it"
         assert (shape.eps0 is None) == math.isinf(shape.protocol.eps0)
         assert shape.messages >= 1.0 or shape.name == "sample-threshold"
     # nearly the error of a curator's noise, and no shape beats what it would need
