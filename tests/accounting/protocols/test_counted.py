@@ -19,6 +19,7 @@ from shuffledp import (
     DiscreteLaplace,
     NegativeBinomialNoise,
     NoiseShare,
+    PairedDummies,
     ParameterError,
     PoissonNoise,
     PolyaNoise,
@@ -263,6 +264,7 @@ PROTOCOLS = [
     Aggregated(NoiseShare(DiscreteGaussianNoise(2.0), k=4), 30),
     SampleThreshold(0.2, 5, 2, 50, "replace"),
     WithDummies(NegativeBinomialNoise(0.5, 0.9), 10, by_users=True),
+    PairedDummies(NegativeBinomialNoise(0.1, 0.5), NegativeBinomialNoise(0.4, 0.9), 10, "remove"),
 ]
 
 
@@ -299,6 +301,52 @@ def test_what_is_refused() -> None:
         SampleThreshold(1.0, 20)
     with pytest.raises(ParameterError, match="levels"):
         NoiseShare(PoissonNoise(1.0), k=3, levels=2)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 0.6, 1.5])
+@pytest.mark.parametrize("neighbours", ["replace", "remove"])
+def test_dummies_that_cancel(epsilon: float, neighbours: str) -> None:
+    """Both numbers of every value, listed: geometric noise under a flood."""
+    p, q, shape, size = 0.6, 0.5, 2.0, 40
+    noise = [(1.0 - p) * p**k for k in range(size)]
+    flood = [(k + 1.0) * (1.0 - q) ** 2 * q**k for k in range(size)]
+    law: dict[tuple[int, int], float] = {}
+    for a in range(size):
+        for b in range(size):
+            law[a, b] = math.fsum(
+                flood[f] * noise[a - f] * noise[b - f] for f in range(min(a, b) + 1)
+            )
+    one = [(law.get((a - 1, b), 0.0), law[a, b]) for a, b in law]
+    few = sorted(one, key=lambda pair: -pair[1])[:200]  # the others hold next to nothing
+    pairs = one if neighbours == "remove" else [(x * w, y * v) for x, y in few for v, w in few]
+    t = math.exp(epsilon)
+    ways = [math.fsum(max(a - t * b, 0.0) for a, b in each) for each in (pairs, _turned(pairs))]
+    protocol = PairedDummies(
+        NegativeBinomialNoise(0.25, p), NegativeBinomialNoise(shape / 4.0, q), 4, neighbours
+    )
+    found = protocol.delta(epsilon)
+    slack = 1e-8 if neighbours == "remove" else 0.05
+    assert found.lower - slack <= max(ways) <= found.upper + 1e-8
+    assert found.upper <= max(ways) + slack
+
+
+def _turned(pairs: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    return [(b, a) for a, b in pairs]
+
+
+def test_cancelling_dummies_lose_what_colluders_know() -> None:
+    noise, pairs = NegativeBinomialNoise(1e-3, 0.6), NegativeBinomialNoise(0.01, 0.95)
+    whole = PairedDummies(noise, pairs, 1000).epsilon(1e-6)
+    assert whole.gap < 0.05
+    fewer = [
+        PairedDummies(noise, pairs, 1000, colluders=300).epsilon(1e-6),
+        PairedDummies(noise, pairs, 1000, minimum_batch=700).epsilon(1e-6),
+        PairedDummies(noise, pairs, 700).epsilon(1e-6),
+    ]
+    assert len(set(fewer)) == 1
+    assert fewer[0].lower > whole.upper
+    with pytest.raises(ParameterError, match="pairs"):
+        PairedDummies(noise, PoissonNoise(1.0), 10)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["counters", "counters-dataset"])

@@ -97,3 +97,23 @@ def test_other_steps_take_no_shapes(table: Path, tmp_path: Path) -> None:
     result = CliRunner().invoke(main, asked.split())
     assert result.exit_code != 0
     assert "--mechanism" in result.stderr
+
+
+def test_more_users_than_promised_do_not_wrap_around(table: Path) -> None:
+    result = _run(table, f"{MEAN} --mechanism split-and-mix --minimum 100 --json")
+    (estimate,) = json.loads(result.stdout)["estimates"]
+    truth = sum(i % 101 for i in range(3000)) / 3000
+    assert abs(estimate["value"] - truth) < 8.0 * estimate["error"] < 8.0
+
+
+def test_one_of_several_rounds_with_colluders(table: Path) -> None:
+    shape = "--mechanism dummies --rounds 4 --colluders 30 --json"
+    found = json.loads(_run(table, f"{HISTOGRAM} {shape}").stdout)
+    assert found["privacy"]["upper"] < 0.6
+    assert "one of 4 rounds that cost epsilon 1 together" in found["label"]
+    assert "30 colluding" in found["label"]
+    refused = _run(table, f"{HISTOGRAM} --mechanism krr --rounds 4")
+    assert refused.exit_code == 2
+    assert "--rounds" in refused.stderr
+    no_budget = _run(table, f"{HISTOGRAM} --mechanism dummies --max-eps0 4")
+    assert no_budget.exit_code == 2

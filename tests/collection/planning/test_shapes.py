@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from shuffledp import Aggregated, ParameterError, SampleThreshold
+from shuffledp import Aggregated, ParameterError, SampleThreshold, WithDummies
 from shuffledp.collection.analysis.support import Support, law
 from shuffledp.collection.devices import device
 from shuffledp.collection.planning import (
@@ -26,6 +26,7 @@ from shuffledp.collection.planning import (
 )
 from shuffledp.collection.planning.attacks import _per_number
 from shuffledp.interfaces.cli import main
+from shuffledp.labels import outward
 
 FEW = Target(epsilon=1.0, delta=1e-6, n=2000)
 
@@ -49,6 +50,7 @@ def test_every_shape_meets_the_target_and_says_what_it_needs() -> None:
     assert {shape.name for shape in found} == set(SHAPES)
     for shape in found:
         assert shape.protocol.delta(1.0).upper <= 1e-6 * (1 + 1e-9)
+        assert shape.protocol.epsilon(1e-6).upper <= 1.0, "or a ledger would refuse it"
         assert (shape.eps0 is None) == math.isinf(shape.protocol.eps0)
         assert shape.messages >= 1.0 or shape.name == "sample-threshold"
     # nearly the error of a curator's noise, and no shape beats what it would need
@@ -74,7 +76,8 @@ def test_colluders_take_away_and_liars_move() -> None:
     assert found[2].bias >= 0.1
     for shape in _few():
         moved = attacks(shape, FEW)[2]
-        if shape.name.endswith("dummies") and not shape.protocol.by_users and not shape.eps0:  # type: ignore[attr-defined]
+        protocol = shape.protocol
+        if isinstance(protocol, WithDummies) and not (protocol.by_users or shape.eps0):
             assert moved.bias == pytest.approx(0.1, rel=1e-9, abs=0.0)
             assert moved.epsilon == attacks(shape, FEW)[0].epsilon
         elif shape.name == "krr-dummies":
@@ -139,3 +142,40 @@ def test_the_command_says_it_in_both_ways() -> None:
         assert shape["name"] in text.output
     assert [attack["share"] for attack in found["attacks"]] == [0.0, 0.01, 0.1]
     assert "collude" in text.output
+
+
+@pytest.mark.parametrize(
+    "name", ["noise-shares", "user-dummies", "skellam-shares", "split-and-mix"]
+)
+def test_known_colluders_are_accounted_for(name: str) -> None:
+    """What honest users bring alone keeps the promise; it took more noise than without them."""
+    target = Target(epsilon=1.0, delta=1e-6, n=2000, colluders=600)
+    found, alone = makers(Histogram(5), target)[name](), makers(Histogram(5), FEW)[name]()
+    assert found.protocol.colluders == 600  # type: ignore[attr-defined]
+    assert found.protocol.delta(1.0).upper <= 1e-6 * (1 + 1e-9)
+    assert found.error > 1.05 * alone.error
+    assert attacks(found, target)[0].epsilon < 1.0
+
+
+def test_a_largest_local_budget_leaves_out_what_has_none() -> None:
+    target = Target(epsilon=1.0, delta=1e-6, n=2000, max_eps0=5.0)
+    made = makers(Histogram(5), target)
+    assert made["krr-dummies"]().eps0 <= 5.0
+    assert made["dummies"]().eps0 is None
+    assert all(each.eps0 and each.eps0 <= 5.0 for each in shapes(Histogram(5), target))
+
+
+def test_every_row_of_a_plan_says_what_users_could_do() -> None:
+    asked = "plan --task histogram --k 3 --n 500 --epsilon 2 --delta 1e-6"
+    text = CliRunner().invoke(main, asked.split()).output
+    found = json.loads(CliRunner().invoke(main, [*asked.split(), "--json"]).output)
+    assert found["best"] == found["choices"][0]["name"]
+    table = text[text.index("collude, or lie") :]
+    for row in (*found["choices"], *found["baselines"]):
+        assert [attack["share"] for attack in row["attacks"]] == [0.0, 0.01, 0.1]
+        name = row["name"] if row["trust"] == "shuffler" else f"{row['name']} ({row['trust']})"
+        (line,) = (line for line in table.splitlines() if line.startswith(f" {name}  "))
+        for attack in row["attacks"]:
+            assert outward(attack["epsilon"], up=True, digits=4) in line
+        for attack in row["attacks"][1:]:
+            assert ("any" if attack["bias"] is None else f"{attack['bias']:.3g}") in line
