@@ -155,7 +155,7 @@ def _operation(job: str, summary: str, fields: Mapping[str, Field]) -> dict[str,
             {
                 "name": name,
                 "in": "query",
-                "required": name in _REQUIRED[job],
+                "required": name in _REQUIRED.get(job, ()),
                 "description": field.description,
                 "schema": field.schema(),
             }
