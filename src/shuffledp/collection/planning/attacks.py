@@ -22,6 +22,7 @@ from shuffledp.collection.devices.vectors import CoordinateDevice
 from shuffledp.collection.planning.plan import Choice
 from shuffledp.collection.planning.shapes import Shape
 from shuffledp.collection.planning.target import Target
+from shuffledp.collection.planning.tasks import TURNED
 from shuffledp.errors import ParameterError, ShuffleDPError
 
 SHARES = (0.0, 0.01, 0.1)
@@ -90,6 +91,8 @@ def _per_user(choice: Choice | Shape) -> float | None:
     """How far one user moves a frequency, or a mean, times the number of users, at most."""
     if isinstance(choice, Shape) and choice.device is None:
         return _per_message(choice.protocol)
+    if choice.name.startswith(TURNED):  # lies in all turned coordinates may add up in one
+        return None
     assert choice.device is not None
     machine = choice.device.speaking
     try:
