@@ -45,11 +45,12 @@ def print_table(title: str, found: Estimate, remarks: Sequence[str] = ()) -> Non
     low, high = found.interval()
     errors = [f"{error:.2g}" for error in np.sqrt(found.variances)]
     columns = [found.values.tolist(), errors, low.tolist(), high.tolist()]
-    rows = zip(found.names, *columns, strict=True)
+    raw = [] if found.raw is None else [found.raw.tolist()]
+    rows = zip(found.names, *columns, *raw, strict=True)
     first = found.quantity if found.quantity == "quantile" else ""
     print_rows(
         title,
-        [first, "estimate", "error", "low", "high"],
+        [first, "estimate", "error", "low", "high", *["raw"] * len(raw)],
         [list(row) for row in rows],
         [
             *remarks,

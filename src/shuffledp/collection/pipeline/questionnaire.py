@@ -107,6 +107,8 @@ class Question:
         if self.messages[0].norm != self.asked.norm:  # a bias that no error bar shows
             reach = f"{self.asked.norm:g} from the middle of the range"
             notes.append(f"means of coordinates clipped to {reach}")
+        if len(parts) == 1:
+            return replace(parts[0], note="; ".join(notes))
         return replace(
             parts[0],
             names=tuple(name for part in parts for name in part.names),

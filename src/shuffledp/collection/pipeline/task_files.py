@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.collection.pipeline.job import TASKS, Job
+from shuffledp.collection.pipeline.job import DISTRIBUTION, TASKS, Job
 from shuffledp.collection.pipeline.questionnaire import Question, Questionnaire
 from shuffledp.errors import ParameterError
 
@@ -51,9 +51,9 @@ _KEYS: dict[str, tuple[str, _Check]] = {
 _OF_TASK = {
     "categories": ("histogram",),
     "other": ("histogram",),
-    "low": ("quantiles", "mean", "vector"),
-    "high": ("quantiles", "mean", "vector"),
-    "bins": ("quantiles",),
+    "low": ("quantiles", "mean", *DISTRIBUTION, "vector"),
+    "high": ("quantiles", "mean", *DISTRIBUTION, "vector"),
+    "bins": ("quantiles", DISTRIBUTION[1]),
     "norm": ("vector",),
     "messages": ("vector",),
     "columns": ("vector",),

@@ -10,13 +10,21 @@ from functools import partial
 from typing import Any, ClassVar
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers import CheckIn, OneCoordinate, Randomizer
+from shuffledp.accounting.randomizers import (
+    CheckIn,
+    OneCoordinate,
+    Plateau,
+    Randomizer,
+    RoundedResponse,
+)
 from shuffledp.accounting.randomizers.catalogue import MECHANISMS
 from shuffledp.collection.analysis import tally
+from shuffledp.collection.analysis.distribution import floor
+from shuffledp.collection.analysis.estimate import quantile
 from shuffledp.collection.analysis.frequencies import set_variance
 from shuffledp.collection.analysis.rotation import clamped, reach
 from shuffledp.collection.analysis.support import Support, law
-from shuffledp.collection.devices import Device, actual
+from shuffledp.collection.devices import Device, actual, device
 from shuffledp.collection.devices.vectors import GaussianVectorDevice
 from shuffledp.collection.planning.target import Builder
 
@@ -25,6 +33,8 @@ _WORTH_TURNING = 32
 """Coordinates, at least: with fewer the range does not get narrower."""
 MANY_ROUNDS = {"plateau", "rounding"}
 """Means that are best where budgets are shared, and whose rounds are composed quickly."""
+_CONCENTRATED = 1.0 / 3.0
+"""Share of a declared range that values are taken to fill, where windows are chosen."""
 
 
 def _candidates(task: str, **known: Any) -> dict[str, Builder]:
@@ -152,6 +162,53 @@ class Mean(Task):
 
     def sensitivities(self) -> tuple[float, float]:
         return 1.0, 1.0
+
+
+@dataclass(frozen=True)
+class MeanQuantiles(Task):
+    """Mean, quantiles and shares of cells of a number, all from one report.
+
+    Windows are narrower, and levels more, than for the mean alone: a quantile is known up to a
+    window. How narrow depends on how much noise there is, hence on the number of users.
+
+    Parameters
+    ----------
+    n
+        Number of users.
+    """
+
+    n: int
+    name: ClassVar[str] = "mean,quantiles"
+    error: ClassVar[str] = (
+        "the median, as a share of the range, for values spread evenly over a third of it"
+        " (half of a 95 % interval)"
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", checks.count("n", self.n))
+
+    def randomizers(self) -> dict[str, Builder]:
+        return {"plateau": self._plateau, "rounding": self._rounding}
+
+    def _plateau(self, eps0: float) -> Randomizer:
+        tried = (Plateau(2.0 ** (-i / 4.0), eps0=eps0) for i in range(57))
+        return min(tried, key=lambda each: self._reach(device(each), self.n))
+
+    def _rounding(self, eps0: float) -> Randomizer:
+        steps = sorted({round(2.0 ** (i / 4.0)) for i in range(57)})
+        tried = (RoundedResponse(1 + each, eps0=eps0) for each in steps)
+        return min(tried, key=lambda each: self._reach(device(each), self.n))
+
+    def _reach(self, device: Device, n: int) -> float:
+        known = floor(device)
+        return known.reach(n, _CONCENTRATED) if known.mass < 1.0 else math.inf
+
+    def variance(self, device: Device, n: int) -> float:
+        return self._reach(device, n) ** 2
+
+    def sensitivities(self) -> tuple[float, float]:
+        away = _CONCENTRATED * quantile(0.95)  # a curator counts those below, up to one
+        return away, away
 
 
 @dataclass(frozen=True)
@@ -319,6 +376,7 @@ def task(
     dimensions: int | None = None,
     norm: float | None = None,
     messages: int = 1,
+    n: int | None = None,
 ) -> Task:
     """The task of that name, with what it needs.
 
@@ -332,6 +390,7 @@ def task(
         "quantiles": lambda: Quantiles(checks.whole("bins", bins, 2)),
         "heavy-hitters": lambda: HeavyHitters(checks.whole("bits", bits, 1)),
         "mean": Mean,
+        "mean,quantiles": lambda: MeanQuantiles(checks.whole("n", n, 1)),
         "vector": lambda: Vector(checks.whole("dimensions", dimensions, 1), norm, messages),
     }
     return tasks[checks.one_of("task", name, tasks)]()

@@ -39,8 +39,18 @@ category_options = added(
 data_argument = click.argument("data", type=READ)
 _column = {"multiple": True, "help": "Column to ask about."}
 _task = {
-    "type": click.Choice(["histogram", "heavy-hitters", "quantiles", "mean", "vector"]),
-    "help": "What to estimate.",
+    "type": click.Choice(
+        [
+            "histogram",
+            "heavy-hitters",
+            "quantiles",
+            "mean",
+            "mean,quantiles",
+            "mean,quantiles,histogram",
+            "vector",
+        ]
+    ),
+    "help": "What to estimate; several of a number from one report each.",
 }
 _question_about_data = added(
     click.option("--epsilon", type=float, help="Central guarantee; or else --eps0."),
@@ -392,17 +402,28 @@ def pure_budget(job: Job) -> float | None:
 
 
 def show(
-    job: Job, found: Estimate, *, out: str | None, plot: str | None, as_json: bool, project: bool
+    job: Job,
+    found: Estimate,
+    *,
+    out: str | None,
+    plot: str | None,
+    as_json: bool,
+    project: bool,
+    non_negative: bool = False,
 ) -> None:
     """Write, draw and print an answer."""
     from shuffledp.collection.pipeline import write_estimate
     from shuffledp.display.estimates import print_estimate, save_estimate
     from shuffledp.interfaces.cli.options import print_json
 
-    if project:
-        if found.quantity != "frequency":
-            raise ParameterError("simplex", "left out unless frequencies are estimated", True)
-        found = found.on_simplex()
+    for option, asked, moved in (
+        ("simplex", project, found.on_simplex),
+        ("non_negative", non_negative, found.non_negative),
+    ):
+        if asked and not found.has_frequencies:
+            raise ParameterError(option, "left out unless frequencies are estimated", True)
+        if asked:
+            found = moved()
     if out is not None:
         write_estimate(found, out)
     if plot is not None:

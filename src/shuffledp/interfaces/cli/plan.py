@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 @click.option(
     "--task",
     "name",
-    type=click.Choice(["histogram", "heavy-hitters", "quantiles", "mean", "sum", "vector"]),
+    type=click.Choice(
+        ["histogram", "heavy-hitters", "quantiles", "mean", "mean,quantiles", "sum", "vector"]
+    ),
     help="What to estimate.",
 )
 @click.option(
@@ -128,6 +130,7 @@ def plan(
         dimensions=dimensions,
         norm=norm,
         messages=messages,
+        n=n,
     )
     if check_in is not None:
         asked = Sometimes(asked, check_in)
@@ -140,7 +143,7 @@ def plan(
     candidates: list[Choice | Shape] = [made.best, *others]
     best = min(candidates, key=lambda choice: choice.error)
     threats = attacks(best, target)
-    if name == "quantiles":  # what is known is how far a cell moves, not all below the median
+    if "quantiles" in name:  # what is known is how far a cell moves, not all below the median
         threats = [replace(each, bias=None if each.share else 0.0) for each in threats]
     commands = [_command(made, choice, save, letters) for choice in made.choices]
     next_steps = [*_before(made, save), commands[0]]
@@ -176,6 +179,7 @@ _DATA = {
     "heavy-hitters": "--letters {letters}",
     "quantiles": "--low LEAST --high MOST --bins {bins}",
     "mean": "--low LEAST --high MOST",
+    "mean,quantiles": "--low LEAST --high MOST",
     "vector": "--low LEAST --high MOST",
 }
 """What else a run of a task has to be told."""

@@ -61,6 +61,7 @@ def answer(
     plot: str | None,
     as_json: bool,
     simplex: bool,
+    non_negative: bool,
 ) -> None:
     """Collect, then write, draw and print."""
     from shuffledp.collection.pipeline import write_estimates
@@ -71,7 +72,9 @@ def answer(
             data, stream(simulation), book=book, advance=advance, memory=memory << 20
         )
     if simplex:
-        answers = [x.on_simplex() if x.quantity == "frequency" else x for x in answers]
+        answers = [each.on_simplex() if each.has_frequencies else each for each in answers]
+    elif non_negative:
+        answers = [each.non_negative() if each.has_frequencies else each for each in answers]
     if out is not None:
         write_estimates([each.asked.about for each in done.questions], answers, out)
     if plot is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -29,6 +30,7 @@ from shuffledp.interfaces.cli.questions import asked as asked_questions
 @click.option("--out", type=TABLE, help="Write the estimates to this .csv or .parquet file.")
 @click.option("--reports", type=TABLE, help="Also write the shuffled reports to this file.")
 @click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
+@click.option("--non-negative", is_flag=True, help="Move frequencies below 0 to 0.")
 @click.option(
     "--spark",
     "master",
@@ -47,6 +49,7 @@ def run(
     out: str | None,
     reports: str | None,
     simplex: bool,
+    non_negative: bool,
     master: str | None,
     ledger: str | None,
     cohort: str | None,
@@ -66,7 +69,15 @@ def run(
     from shuffledp.collection.pipeline.counted import collect as count
 
     if tasks is None:
-        _complete(simplex=simplex, **question)
+        _complete(**question)
+        for name, asked_for in (("simplex", simplex), ("non_negative", non_negative)):
+            if asked_for and "histogram" not in question["task"]:
+                raise ParameterError(name, "left out unless the task is histogram", asked_for)
+    if simplex and non_negative:
+        raise ParameterError("non_negative", "left out with --simplex, which sees to it", True)
+    shown = partial(
+        show, out=out, plot=plot, as_json=as_json, project=simplex, non_negative=non_negative
+    )
     book = job_booking(ledger, cohort, simulated=simulation is not None)
     if tasks is not None or (messages or 1) > 1:
         for name, value in (("reports", reports), ("master", master)):
@@ -82,6 +93,7 @@ def run(
             plot=plot,
             as_json=as_json,
             simplex=simplex,
+            non_negative=non_negative,
         )
         return
     asked = job(data, counted=True, **question)
@@ -92,7 +104,7 @@ def run(
         with bar("collecting", asked.n) as advance:
             source = stream(simulation)
             asked, found = count(asked, data, source, book=book, advance=advance)
-        show(asked, found, out=out, plot=plot, as_json=as_json, project=simplex)
+        shown(asked, found)
         return
     engine: Engine
     if master is None:
@@ -105,14 +117,12 @@ def run(
         engine = Spark(session(master))
     with bar("randomizing", asked.n) as advance:
         asked, found = collect(asked, data, engine, reports=reports, book=book, advance=advance)
-    show(asked, found, out=out, plot=plot, as_json=as_json, project=simplex)
+    shown(asked, found)
 
 
-def _complete(*, simplex: bool, task: str | None, columns: tuple[str, ...], **_: Any) -> None:
+def _complete(*, task: str | None, columns: tuple[str, ...], **_: Any) -> None:
     """One question needs a task and a column."""
     if task is None:
         raise ParameterError("task", "given, or else --tasks", None)
     if not columns:
         raise ParameterError("columns", "given, or else --tasks", None)
-    if simplex and task != "histogram":
-        raise ParameterError("simplex", "left out unless the task is histogram", simplex)
