@@ -161,7 +161,7 @@ def _total(plan: Plan) -> str:
 
 def _command(plan: Plan, choice: Choice, saved: str | None, letters: int) -> str:
     """To paste: runs a round of this choice."""
-    from shuffledp.collection.planning import Quantiles, Sometimes, Vector
+    from shuffledp.collection.planning import MeanQuantiles, Quantiles, Sometimes, Vector
 
     task, target = plan.task, plan.target
     fixed = target.rounds > 1 or target.max_eps0 < math.inf or target.colluders
@@ -173,6 +173,8 @@ def _command(plan: Plan, choice: Choice, saved: str | None, letters: int) -> str
     )
     if isinstance(task, Vector) and task.norm is not None:
         about += " --norm NORM"
+    if isinstance(task, MeanQuantiles):
+        about += f" --windows {task.chosen(choice.name, choice.strength).windows}"
     budget = _total(plan)
     if fixed:
         budget = f"--eps0 {choice.strength!r} --delta {in_full(target.delta)}"
