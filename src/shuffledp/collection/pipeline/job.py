@@ -133,6 +133,11 @@ class Job:
         return self.users or self.n
 
     @property
+    def about(self) -> str:
+        """What is asked, in words."""
+        return f"{self.task} of {', '.join(self.columns)}"
+
+    @property
     def question(self) -> Task:
         """As the planner knows it."""
         return planning.task(
@@ -168,9 +173,9 @@ class Job:
             name, strength = best.name, best.strength
         else:
             name, strength = self.mechanism, target.largest(known[self.mechanism])[0]
-        return replace(self, mechanism=name, strength=strength)._with_windows()
+        return replace(self, mechanism=name, strength=strength).with_windows()
 
-    def _with_windows(self) -> Job:
+    def with_windows(self) -> Job:
         """With those that the planner takes at this budget; they stay, whoever turns up."""
         question = self.question
         if not isinstance(question, MeanQuantiles):
@@ -185,7 +190,7 @@ class Job:
         build = known[checks.one_of("mechanism", self.mechanism, known)]
         if build(checks.positive("eps0", eps0)).eps0 == math.inf:
             raise ParameterError("eps0", "left out for noise without a pure budget", eps0)
-        fixed = replace(self, strength=eps0)._with_windows()
+        fixed = replace(self, strength=eps0).with_windows()
         return replace(fixed, epsilon=fixed.guarantee.upper)
 
     @property
