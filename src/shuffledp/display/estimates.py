@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
@@ -42,22 +43,31 @@ def print_answers(done: Questionnaire, answers: Sequence[Estimate]) -> None:
 def print_table(title: str, found: Estimate, remarks: Sequence[str] = ()) -> None:
     """Estimates with error bars, then what they cost."""
     dropped = f"{found.dropped:,} rows dropped"
-    low, high = found.interval()
-    errors = [f"{error:.2g}" for error in np.sqrt(found.variances)]
-    columns = [found.values.tolist(), errors, low.tolist(), high.tolist()]
-    raw = [] if found.raw is None else [found.raw.tolist()]
-    rows = zip(found.names, *columns, *raw, strict=True)
+    errors = np.sqrt(found.variances)
+    raw = [] if found.raw is None else [found.raw]
+    numbers = zip(found.values, errors, *found.interval(), *raw, strict=True)
+    rows = [
+        [name, *(_to_its_error(x, row[1]) for x in row)]
+        for name, row in zip(found.names, numbers, strict=True)
+    ]
     first = found.quantity if found.quantity == "quantile" else ""
     print_rows(
         title,
         [first, "estimate", "error", "low", "high", *["raw"] * len(raw)],
-        [list(row) for row in rows],
+        rows,
         [
             *remarks,
             *([f"privacy: {found.label}"] if found.label else []),
             *filter(None, (found.note, dropped * (found.dropped > 0))),
         ],
     )
+
+
+def _to_its_error(number: float, error: float) -> str:
+    """With as many decimals as the error has two digits: more would say nothing."""
+    if not math.isfinite(error) or error <= 0.0:
+        return f"{number:.6g}"
+    return f"{number:.{max(0, 1 - math.floor(math.log10(error)))}f}"
 
 
 def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:

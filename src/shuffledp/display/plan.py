@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.collection.planning import Attack, Choice, Plan, Shape, Sometimes, Together
+from shuffledp.collection.planning.plan import CURATOR, NOBODY
 from shuffledp.display.palette import QUIET, TRUST
 from shuffledp.display.plot import dress, new_figure, save_figure
 from shuffledp.display.text import print_rows
@@ -33,8 +34,7 @@ def _title(plan: Plan) -> str:
 
 def print_plan(plan: Plan, shapes: Sequence[Shape] = ()) -> None:
     """One row per choice; other shapes, if asked for, among them."""
-    ranked: list[Choice | Shape] = [*plan.choices, *shapes]
-    ranked.sort(key=lambda choice: choice.error)
+    ranked = plan.ranked(shapes)
     best = ranked[0].error
     several = bool(shapes) or any(choice.messages > 1 for choice in plan.choices)
 
@@ -43,7 +43,7 @@ def print_plan(plan: Plan, shapes: Sequence[Shape] = ()) -> None:
         return [
             choice.name,
             choice.trust,
-            *([choice.messages] if several else []),
+            *([f"{choice.messages:.5g}"] if several else []),
             None if choice.eps0 is None else f"{choice.eps0:.4g}",
             f"{choice.error:.3g}",
             f"{choice.error / best:.3g} x",
@@ -68,7 +68,8 @@ def print_plan(plan: Plan, shapes: Sequence[Shape] = ()) -> None:
         columns,
         [row(choice) for choice in (*ranked, *plan.baselines)],
         notes,
-        spare=["of the best", "delta"],
+        spare=["of the best", "delta", *(["label"] if shapes else [])],
+        words=["trusts"],
     )
 
 
@@ -98,23 +99,36 @@ def print_together(found: Together, about: Sequence[str]) -> None:
     )
 
 
-def print_attacks(name: str, attacks: Sequence[Attack]) -> None:
-    """What colluding and lying users could do to the best choice."""
+def print_attacks(threats: Sequence[tuple[Choice | Shape, Sequence[Attack]]]) -> None:
+    """What colluding and lying users could do, a row for each row of the plan."""
+    shares = [f"{100.0 * attack.share:g} %" for attack in threats[0][1]]
+    columns = ["randomizer", "epsilon", *(f"at {share}" for share in shares[1:])]
+    columns += [f"lies of {shares[1]}", *(f"of {share}" for share in shares[2:])]
     print_rows(
-        f"{name}: if some of the users collude with the analyst, or lie",
-        ["of the users", "epsilon of the others", "lies move an estimate by at most"],
+        f"if {', '.join(shares[:-1])} or {shares[-1]} of the users collude, or lie",
+        columns,
         [
             [
-                f"{100.0 * attack.share:g} %",
-                "nothing is proven"
-                if attack.epsilon is None
-                else outward(attack.epsilon, up=True, digits=4),
-                "any distance" if attack.bias is None else f"{attack.bias:.3g}",
+                _named(choice),
+                *(_lost(attack) for attack in attacks),
+                *("any" if attack.bias is None else f"{attack.bias:.3g}" for attack in attacks[1:]),
             ]
-            for attack in attacks
+            for choice, attacks in threats
         ],
-        [],
+        [
+            "epsilon: of all others if these tell the analyst what they sent;"
+            " lies: how far they move an estimate at most, if they send what they like"
+            " (any: unless somebody checks the range)"
+        ],
     )
+
+
+def _named(choice: Choice | Shape) -> str:
+    return f"{choice.name} ({choice.trust})" if choice.trust in (NOBODY, CURATOR) else choice.name
+
+
+def _lost(attack: Attack) -> str | None:
+    return None if attack.epsilon is None else outward(attack.epsilon, up=True, digits=4)
 
 
 def save_plan(plan: Plan, path: str | Path) -> None:

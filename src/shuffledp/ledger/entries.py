@@ -72,7 +72,8 @@ class Entry:
             if isinstance(part, Counted) and part.neighbours != "replace":
                 raise ParameterError(
                     "neighbours",
-                    "'replace': totals of a ledger are about replaced values",
+                    "'replace': totals of a ledger are about replaced values (give the protocol"
+                    " neighbours='replace', if it takes that)",
                     part.neighbours,
                 )
         if isinstance(what, Rounds) and len(what.entries) == 1:

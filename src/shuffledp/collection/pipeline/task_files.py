@@ -40,6 +40,7 @@ _KEYS: dict[str, tuple[str, _Check]] = {
     "low": ("a number", _number),
     "high": ("a number", _number),
     "bins": ("a whole number", _whole),
+    "windows": ("a whole number", _whole),
     "norm": ("a number", _number),
     "letters": ("a whole number", _whole),
     "most": ("a whole number", _whole),
@@ -48,12 +49,14 @@ _KEYS: dict[str, tuple[str, _Check]] = {
     "messages": ("a whole number", _whole),
 }
 """What a task may say, and how."""
+_OF_NUMBERS = ("quantiles", "mean", *DISTRIBUTION, "vector")
 _OF_TASK = {
     "categories": ("histogram",),
     "other": ("histogram",),
-    "low": ("quantiles", "mean", *DISTRIBUTION, "vector"),
-    "high": ("quantiles", "mean", *DISTRIBUTION, "vector"),
-    "bins": ("quantiles", DISTRIBUTION[1]),
+    "low": _OF_NUMBERS,
+    "high": _OF_NUMBERS,
+    "bins": ("quantiles", "mean,quantiles,histogram"),
+    "windows": DISTRIBUTION,
     "norm": ("vector",),
     "messages": ("vector",),
     "columns": ("vector",),

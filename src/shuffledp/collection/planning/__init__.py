@@ -3,7 +3,8 @@
 from shuffledp.collection.planning.attacks import Attack, attacks
 from shuffledp.collection.planning.limits import Limit, limits
 from shuffledp.collection.planning.plan import Choice, Plan, plan
-from shuffledp.collection.planning.shapes import Shape, makers, shapes
+from shuffledp.collection.planning.shape import Shape
+from shuffledp.collection.planning.shapes import ALL_SHAPES, SHAPES, SHAPES_OF_MEANS, makers, shapes
 from shuffledp.collection.planning.target import Target
 from shuffledp.collection.planning.tasks import (
     HeavyHitters,
@@ -19,6 +20,9 @@ from shuffledp.collection.planning.tasks import (
 from shuffledp.collection.planning.together import Together, Wanted, together
 
 __all__ = [
+    "ALL_SHAPES",
+    "SHAPES",
+    "SHAPES_OF_MEANS",
     "Attack",
     "Choice",
     "HeavyHitters",

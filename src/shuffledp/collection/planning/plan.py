@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.collection.devices import Device, device
 from shuffledp.collection.planning.limits import Limit, limits
+from shuffledp.collection.planning.shape import Shape
 from shuffledp.collection.planning.target import Builder, Target
 from shuffledp.collection.planning.tasks import Task, Vector
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
 from shuffledp.shown import Drawn, Shown
 
+NOBODY, CURATOR = "nobody", "curator"
+"""Whom users trust in the rows that others are compared with."""
 _NEAR = 1.5
 """What may be so much worse by a limit theorem is computed all the same."""
 _NEGLIGIBLE = 5.0
@@ -91,6 +94,11 @@ class Plan(Shown, Drawn):
     def best(self) -> Choice:
         """The randomizer to use."""
         return self.choices[0]
+
+    def ranked(self, shapes: Sequence[Shape] = ()) -> list[Choice | Shape]:
+        """All choices and these shapes, the smallest error first."""
+        listed: list[Choice | Shape] = [*self.choices, *shapes]
+        return sorted(listed, key=lambda choice: choice.error)
 
     @property
     def limits(self) -> list[Limit]:
@@ -244,7 +252,7 @@ def _local(task: Task, target: Target, name: str) -> Choice:
     found = device(task.randomizers()[name](target.unshuffled()))
     eps0 = found.randomizer.eps0
     error = task.error_of(name, found, target.n) if math.isfinite(eps0) else math.inf
-    return Choice(name, "nobody", eps0, error)
+    return Choice(name, NOBODY, eps0, error, device=found)
 
 
 def _central(task: Task, target: Target) -> Choice:
@@ -254,4 +262,4 @@ def _central(task: Task, target: Target) -> Choice:
     mu = target.mu
     normal = l2 * math.sqrt(target.rounds) / (mu * target.n) if mu > 0.0 else math.inf
     kind = "Laplace noise" if laplace <= normal else "normal noise"
-    return Choice(kind, "curator", None, min(laplace, normal))
+    return Choice(kind, CURATOR, None, min(laplace, normal))

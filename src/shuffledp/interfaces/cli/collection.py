@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shuffledp import checks
+from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError
 from shuffledp.files import check_apart
 from shuffledp.interfaces.cli.options import Count, added
@@ -71,6 +72,12 @@ _question_about_data = added(
     click.option("--low", type=float, help="Least value of the declared range."),
     click.option("--high", type=float, help="Largest value of the declared range."),
     click.option("--bins", type=int, default=64, show_default=True, help="Cells (quantiles)."),
+    click.option(
+        "--windows",
+        type=int,
+        default=0,
+        help="Windows, or steps between levels, in the range (mean,quantiles); else chosen.",
+    ),
     click.option(
         "--norm",
         type=float,
@@ -170,12 +177,12 @@ def booking(
         click.get_current_context().meta[_RECEIPT] = receipt
         number = f"ledger: {cohort} #{receipt.number}"
         if receipt.repeated:
-            click.echo(f"{number}, the same release again: nothing more is lost", err=True)
+            say(f"{number}, the same release again: nothing more is lost", err=True)
         else:
             lost = receipt.rule.shown(receipt.lost)
-            click.echo(f"{number}, lost in all: {lost} ({receipt.claim})", err=True)
+            say(f"{number}, lost in all: {lost} ({receipt.claim})", err=True)
         if receipt.warning:
-            click.echo(f"warning: {receipt.warning}", err=True)
+            say(f"warning: {receipt.warning}", err=True)
 
     check_payer(ledger, cohort, simulated=simulated)
     return book
@@ -226,7 +233,7 @@ def stream(seed: int | None) -> Stream:
 
     if seed is None:
         return secure()
-    click.echo(f"warning: {SIMULATED}", err=True)
+    say(f"warning: {SIMULATED}", err=True)
     return simulation(seed)
 
 
@@ -258,6 +265,7 @@ def job(
     low: float | None,
     high: float | None,
     bins: int,
+    windows: int,
     norm: float | None,
     letters: int,
     most: int,
@@ -266,13 +274,17 @@ def job(
     bad_rows: str,
     epsilon: float | None,
     eps0: float | None = None,
-    counted: bool = False,
+    counted: Mapping[str, Any] | None = None,
     calibrate: bool = True,
     **given: Any,
 ) -> Job:
-    """The collection the options describe, calibrated if asked for; ``counted``: in any shape."""
+    """The collection the options describe, calibrated if asked for.
+
+    ``counted``: in any shape, within these limits, which are those of a plan.
+    """
     from shuffledp.collection.pipeline import Job
-    from shuffledp.collection.pipeline.counted import SHAPES, shaped
+    from shuffledp.collection.pipeline.counted import shaped
+    from shuffledp.collection.planning import ALL_SHAPES
     from shuffledp.display.text import progress
 
     if (epsilon is None) == (eps0 is None):
@@ -291,7 +303,7 @@ def job(
     else:
         if low is None or high is None:
             raise ParameterError("low", f"given, with high, for task {task!r}", low)
-        options |= {"low": low, "high": high, "bins": bins, "norm": norm}
+        options |= {"low": low, "high": high, "bins": bins, "windows": windows, "norm": norm}
     users, fewest, seen = crowd(data, columns, n, minimum, bad_rows, values=from_data)
     if from_data:
         known = published(seen)
@@ -300,10 +312,12 @@ def job(
     asked = Job(task, columns, fewest, users=users, **options)
     if not calibrate:
         return asked
+    if counted is not None and asked.mechanism in ALL_SHAPES and eps0 is None:
+        return shaped(asked, lambda names: progress(names, "calibrating"), **counted)
+    for name, value in (counted or {}).items():
+        raise ParameterError(name, "left out unless --mechanism is a shape, with --epsilon", value)
     if eps0 is not None:
         return asked.at_budget(eps0)
-    if counted and asked.mechanism in SHAPES:
-        return shaped(asked, lambda names: progress(names, "calibrating"))
     return asked.calibrated(lambda names: progress(names, "calibrating"))
 
 
@@ -354,7 +368,7 @@ def published(values: tuple[str, ...]) -> tuple[str, ...]:
     """Says what is done with values that were found."""
     if len(values) < 2:
         raise ParameterError("from_data", "left out unless there are several values", len(values))
-    click.echo(
+    say(
         f"warning: the list of the {len(values):,} values found is published as it is, also values"
         " that one user alone holds; no guarantee covers it",
         err=True,

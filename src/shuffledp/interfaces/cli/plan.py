@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,8 +17,8 @@ from shuffledp.interfaces.cli.paths import READ, WRITTEN
 from shuffledp.labels import in_full
 
 if TYPE_CHECKING:
-    from shuffledp.accounting.protocols import Shuffled
-    from shuffledp.collection.planning import Choice, Plan, Target
+    from shuffledp.accounting.protocols import Counted, Shuffled
+    from shuffledp.collection.planning import Choice, Plan, Shape, Target, Task
 
 
 @click.command()
@@ -99,7 +100,7 @@ def plan(
     Ends with the command that runs the best one. With --tasks one for each of several questions,
     all under one guarantee.
     """
-    from shuffledp.collection.planning import Shape, Sometimes, Target, attacks, shapes
+    from shuffledp.collection.planning import Sometimes, Target, attacks, shapes
     from shuffledp.collection.planning import plan as make
     from shuffledp.collection.planning import task as question
     from shuffledp.display.plan import print_attacks, print_plan, save_plan
@@ -140,31 +141,45 @@ def plan(
         if several_messages
         else ()
     )
-    candidates: list[Choice | Shape] = [made.best, *others]
-    best = min(candidates, key=lambda choice: choice.error)
-    threats = attacks(best, target)
+    ranked = made.ranked(others)
+    rows = [*ranked, *made.baselines]
+    threats = [attacks(row, target) for row in rows]
     if "quantiles" in name:  # what is known is how far a cell moves, not all below the median
-        threats = [replace(each, bias=None if each.share else 0.0) for each in threats]
-    commands = [_command(made, choice, save, letters) for choice in made.choices]
-    next_steps = [*_before(made, save), commands[0]]
+        threats = [
+            [replace(each, bias=None if each.share else 0.0) for each in row] for row in threats
+        ]
+    booked = "" if save is None else " --ledger book.db --cohort users"
+    commands = [_command(made, row, letters) for row in ranked]
+    next_steps = [*_before(made, save), commands[0] + booked]
     if plot is not None:
         save_plan(made, plot)
     if save is not None:
-        _write_plan(made, save)
+        _write_plan(made, ranked[0], save)
     if as_json:
-        found = made.to_dict()
-        for choice, command in zip(found["choices"], commands, strict=True):
-            choice["command"] = command
-        found |= {
+        told: dict[int, dict[str, Any]] = {
+            id(row): {"attacks": [asdict(each) for each in row_threats]}
+            for row, row_threats in zip(rows, threats, strict=True)
+        }
+        for row, command in zip(ranked, commands, strict=True):
+            told[id(row)]["command"] = command
+        found = {
+            **made.to_dict(),
+            "best": ranked[0].name,
             "next": next_steps,
-            "attacks": [asdict(threat) for threat in threats],
+            "attacks": told[id(ranked[0])]["attacks"],
+        }
+        listed: dict[str, Sequence[Choice | Shape]] = {
+            "choices": made.choices,
+            "baselines": made.baselines,
         }
         if several_messages:
-            found["shapes"] = [shape.to_dict() for shape in others]
+            listed["shapes"] = others
+        for key, group in listed.items():
+            found[key] = [row.to_dict() | told[id(row)] for row in group]
         print_json(found)
         return
     print_plan(made, others)
-    print_attacks(best.name, threats)
+    print_attacks(list(zip(rows, threats, strict=True)))
     click.echo("next:")
     for step in next_steps:
         click.echo(f"  {step}")
@@ -198,47 +213,61 @@ def _total(plan: Plan) -> str:
     return f"--epsilon {in_full(plan.target.epsilon)} --delta {in_full(plan.target.delta)}"
 
 
-def _command(plan: Plan, choice: Choice, saved: str | None, letters: int) -> str:
-    """To paste: runs a round of this choice."""
-    from shuffledp.collection.planning import Quantiles, Sometimes, Vector
+def _command(plan: Plan, row: Choice | Shape, letters: int) -> str:
+    """To paste: runs a round of this row."""
+    from shuffledp.collection.planning import MeanQuantiles, Shape, Sometimes
 
     task, target = plan.task, plan.target
     fixed = target.rounds > 1 or target.max_eps0 < math.inf or target.colluders
-    if isinstance(task, Sometimes) or (fixed and choice.eps0 is None):
-        return f"devices run {choice.device.randomizer if choice.device else choice.name}"
+    if isinstance(task, Sometimes) or (fixed and row.eps0 is None and not isinstance(row, Shape)):
+        return f"devices run {row.device.randomizer if row.device else row.name}"
+    run = f"{_about_data(task, letters)} --mechanism {row.name}"
+    if isinstance(row, Shape):
+        return f"{run} {_total(plan)}{_limits(target)}"
+    if row.messages > 1:
+        run += f" --messages {row.messages}"
+    if isinstance(task, MeanQuantiles):
+        run += f" --windows {task.chosen(row.name, row.strength).windows}"
+    budget = f"--eps0 {row.strength!r} --delta {in_full(target.delta)}" if fixed else _total(plan)
+    return f"{run} {budget}"
+
+
+def _about_data(task: Task, letters: int) -> str:
+    from shuffledp.collection.planning import Quantiles, Vector
+
     columns = " --column COLUMN" * (task.dimensions if isinstance(task, Vector) else 1)
     about = _DATA[task.name].format(
         letters=letters, bins=task.bins if isinstance(task, Quantiles) else 0
     )
     if isinstance(task, Vector) and task.norm is not None:
         about += " --norm NORM"
-    if choice.messages > 1:
-        about += f" --messages {choice.messages}"
-    budget = _total(plan)
-    if fixed:
-        budget = f"--eps0 {choice.strength!r} --delta {in_full(target.delta)}"
-    paid = " --ledger book.db --cohort users" if saved is not None and choice is plan.best else ""
-    return (
-        f"shuffledp run DATA.csv{columns} --task {task.name} {about}"
-        f" --mechanism {choice.name} {budget}{paid}"
-    )
+    return f"shuffledp run DATA.csv{columns} --task {task.name} {about}"
 
 
-def _write_plan(plan: Plan, path: str) -> None:
+def _limits(target: Target) -> str:
+    """What else a run of a shape has to keep."""
+    said = f" --rounds {target.rounds}" if target.rounds > 1 else ""
+    said += f" --colluders {target.colluders}" if target.colluders else ""
+    return said + (f" --max-eps0 {target.max_eps0!r}" if target.max_eps0 < math.inf else "")
+
+
+def _write_plan(plan: Plan, best: Choice | Shape, path: str) -> None:
     """As ``ledger init --plan`` reads it."""
     from shuffledp.accounting.protocols import Shuffled
-    from shuffledp.collection.planning import Vector
+    from shuffledp.collection.planning import Shape, Vector
 
-    best, task = plan.best, plan.task
+    if isinstance(best, Shape):
+        _write([(best.protocol, 1)], plan.target.rounds, path)
+        return
     assert best.device is not None
     sent = [(best.device.randomizer, 1)]
-    if best.messages > 1 and isinstance(task, Vector):
-        sent = task.devices(best.name, best.strength)
+    if best.messages > 1 and isinstance(plan.task, Vector):
+        sent = plan.task.devices(best.name, best.strength)
     crowd = plan.target.n, plan.target.colluders
     _write([(Shuffled(each, *crowd), times) for each, times in sent], plan.target.rounds, path)
 
 
-def _write(sent: list[tuple[Shuffled, int]], rounds: int, path: str) -> None:
+def _write(sent: Sequence[tuple[Counted | Shuffled, int]], rounds: int, path: str) -> None:
     from shuffledp.accounting.protocols import Rounds
     from shuffledp.files import write_whole
     from shuffledp.ledger.entries import Entry

@@ -72,9 +72,9 @@ def answer(
             data, stream(simulation), book=book, advance=advance, memory=memory << 20
         )
     if simplex:
-        answers = [each.on_simplex() if each.has_frequencies else each for each in answers]
-    elif non_negative:
-        answers = [each.non_negative() if each.has_frequencies else each for each in answers]
+        answers = [x.on_simplex() if x.has_frequencies else x for x in answers]
+    if non_negative:
+        answers = [x.non_negative() if x.has_frequencies else x for x in answers]
     if out is not None:
         write_estimates([each.asked.about for each in done.questions], answers, out)
     if plot is not None:

@@ -19,7 +19,7 @@ from shuffledp.interfaces.cli.collection import (
     simulation_option,
     stream,
 )
-from shuffledp.interfaces.cli.options import json_option, plot_option
+from shuffledp.interfaces.cli.options import Count, json_option, plot_option
 from shuffledp.interfaces.cli.paths import TABLE
 from shuffledp.interfaces.cli.questions import answer
 from shuffledp.interfaces.cli.questions import asked as asked_questions
@@ -37,6 +37,11 @@ from shuffledp.interfaces.cli.questions import asked as asked_questions
     metavar="MASTER",
     help="Run on this Spark cluster, such as local[2] or spark://host:7077 (Parquet only).",
 )
+@click.option("--rounds", type=Count(), help="Rounds that keep the guarantee together (shapes).")
+@click.option(
+    "--colluders", type=Count(), help="Users who tell the analyst what they sent (shapes)."
+)
+@click.option("--max-eps0", type=float, help="Largest local budget (shapes).")
 @ledger_options
 @simulation_option
 @memory_option
@@ -57,6 +62,9 @@ def run(
     memory: int,
     as_json: bool,
     plot: str | None,
+    rounds: int | None,
+    colluders: int | None,
+    max_eps0: float | None,
     **question: Any,
 ) -> None:
     """Calibrate, randomize every row of DATA as a device would, shuffle, estimate.
@@ -69,18 +77,17 @@ def run(
     from shuffledp.collection.pipeline.counted import collect as count
 
     if tasks is None:
-        _complete(**question)
-        for name, asked_for in (("simplex", simplex), ("non_negative", non_negative)):
-            if asked_for and "histogram" not in question["task"]:
-                raise ParameterError(name, "left out unless the task is histogram", asked_for)
+        _complete(simplex=simplex, non_negative=non_negative, **question)
     if simplex and non_negative:
         raise ParameterError("non_negative", "left out with --simplex, which sees to it", True)
     shown = partial(
         show, out=out, plot=plot, as_json=as_json, project=simplex, non_negative=non_negative
     )
     book = job_booking(ledger, cohort, simulated=simulation is not None)
+    kept = {"rounds": rounds, "colluders": colluders, "max_eps0": max_eps0}
+    limits = {name: value for name, value in kept.items() if value is not None}
     if tasks is not None or (messages or 1) > 1:
-        for name, value in (("reports", reports), ("master", master)):
+        for name, value in (("reports", reports), ("master", master), *limits.items()):
             if value is not None:
                 raise ParameterError(name, "left out where users send several messages", value)
         answer(
@@ -96,7 +103,7 @@ def run(
             non_negative=non_negative,
         )
         return
-    asked = job(data, counted=True, **question)
+    asked = job(data, counted=limits, **question)
     if isinstance(asked, CountedJob):
         for name, value in (("reports", reports), ("master", master)):
             if value is not None:
@@ -120,9 +127,19 @@ def run(
     shown(asked, found)
 
 
-def _complete(*, task: str | None, columns: tuple[str, ...], **_: Any) -> None:
+def _complete(
+    *,
+    simplex: bool,
+    non_negative: bool,
+    task: str | None,
+    columns: tuple[str, ...],
+    **_: Any,
+) -> None:
     """One question needs a task and a column."""
     if task is None:
         raise ParameterError("task", "given, or else --tasks", None)
     if not columns:
         raise ParameterError("columns", "given, or else --tasks", None)
+    for name, asked_for in (("simplex", simplex), ("non_negative", non_negative)):
+        if asked_for and "histogram" not in task:
+            raise ParameterError(name, "left out unless the task is histogram", asked_for)
