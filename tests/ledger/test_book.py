@@ -48,6 +48,26 @@ def test_a_spend_is_recorded_and_read_back(ledger: Ledger) -> None:
     assert once < lost <= 3 * Fraction(apart)
 
 
+def test_several_releases_are_one_spend(ledger: Ledger) -> None:
+    other = Shuffled(KRR(4, eps0=2.0), n=10_000)
+    both = Rounds([(DAILY, 2), other])
+    ledger.create("users", "2", "1e-6")
+    receipt = ledger.spend("users", both, label="a survey", key="a")
+    assert ledger.history("users") == [receipt]
+    assert receipt.entry.description["together"][0].keys() == {"spent", "rounds"}
+    again = Rounds([other, (DAILY, 2)])  # in another order, the same
+    assert ledger.spend("users", again, label="a survey", key="a") == receipt
+    lost = receipt.lost["epsilon"]
+    assert both.epsilon(1e-8).lower < lost <= Fraction(both.epsilon(1e-8).upper) * Fraction("1.001")
+    assert Entry.of(Rounds([(DAILY, 3)]), 2) == Entry(DAILY, 6)
+    ledger.create("year", "2", "1e-6", planned((both, 2)))
+    ledger.spend("year", again)
+    with pytest.raises(BudgetExceededError, match="is not in the plan"):
+        ledger.spend("year", DAILY)
+    with pytest.raises(ParameterError, match="protocols only"):
+        Entry.of(Rounds([DAILY, Stated(0.1)]), 1)
+
+
 def test_tenths_add_up_exactly(ledger: Ledger) -> None:
     ledger.create("users", "0.3", "0")
     for _ in range(3):

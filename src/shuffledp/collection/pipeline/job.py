@@ -31,7 +31,7 @@ from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.devices.vectors import GaussianVectorDevice
 from shuffledp.collection.pipeline.label import DROPPED, UNSHUFFLED, privacy, uncovered
 from shuffledp.collection.pipeline.tables import arrow
-from shuffledp.collection.planning import Target, Task, plan
+from shuffledp.collection.planning import MeanQuantiles, Target, Task, plan
 from shuffledp.collection.shuffling.shuffler import MEMORY
 from shuffledp.errors import NOT_SHOWN, ParameterError
 from shuffledp.labels import Interval, in_full
@@ -65,6 +65,8 @@ class Job:
     high: float = 1.0
     bins: int = 64
     norm: float | None = None
+    windows: int = 0
+    """Windows of reports in the range, for several answers from one; 0: not chosen yet."""
     letters: int = 4
     """Bytes of a word that count; the others are cut off."""
     most: int = 20
@@ -115,6 +117,8 @@ class Job:
                 raise ParameterError("high", f"a number above low = {self.low:g}", self.high)
         checks.whole("bins", self.bins, 2)
         checks.whole("most", self.most, 1)
+        if self.windows and self.task not in DISTRIBUTION:
+            raise ParameterError("windows", f"left out for task {self.task!r}", self.windows)
         if checks.whole("letters", self.letters, 1) > 7:
             raise ParameterError("letters", "at most 7", self.letters)
         if self.norm is not None and self.task != "vector":
@@ -144,12 +148,20 @@ class Job:
             dimensions=len(self.columns),
             norm=None if self.norm is None else self.norm / (self.high - self.low),
             n=self.n,
+            windows=self.windows,
         )
+
+    @property
+    def _settled(self) -> Task:
+        """The question, once nothing of what users run depends on how many they are."""
+        if self.task in DISTRIBUTION and not self.windows:
+            raise ParameterError("windows", f"given for task {self.task!r}", self.windows)
+        return self.question
 
     @cached_property
     def device(self) -> Device:
         """What each user runs."""
-        return _device(self.question, self.mechanism, self.strength)
+        return _device(self._settled, self.mechanism, self.strength)
 
     def calibrated(self, progress: Callable[[Any], Any] = iter) -> Job:
         """With the largest local budget the guarantee allows; 'best' picks the mechanism, too."""
@@ -161,7 +173,14 @@ class Job:
             name, strength = best.name, best.strength
         else:
             name, strength = self.mechanism, target.largest(known[self.mechanism])[0]
-        return replace(self, mechanism=name, strength=strength)
+        return replace(self, mechanism=name, strength=strength).with_windows()
+
+    def with_windows(self) -> Job:
+        """With those that the planner takes at this budget; they stay, whoever turns up."""
+        question = self.question
+        if not isinstance(question, MeanQuantiles):
+            return self
+        return replace(self, windows=question.chosen(self.mechanism, self.strength).windows)
 
     def at_budget(self, eps0: float) -> Job:
         """With this local budget, as a plan found it; what it guarantees is computed."""
@@ -171,13 +190,13 @@ class Job:
         build = known[checks.one_of("mechanism", self.mechanism, known)]
         if build(checks.positive("eps0", eps0)).eps0 == math.inf:
             raise ParameterError("eps0", "left out for noise without a pure budget", eps0)
-        fixed = replace(self, strength=eps0)
+        fixed = replace(self, strength=eps0).with_windows()
         return replace(fixed, epsilon=fixed.guarantee.upper)
 
     @property
     def guarantee(self) -> Interval:
         """epsilon at the promised delta of what is really run."""
-        return _guarantee(self.question, self.mechanism, self.strength, self.n, self.delta)
+        return _guarantee(self._settled, self.mechanism, self.strength, self.n, self.delta)
 
     def checked(self) -> Job:
         """Itself, if what runs keeps what was promised."""

@@ -107,6 +107,8 @@ class Question:
         if self.messages[0].norm != self.asked.norm:  # a bias that no error bar shows
             reach = f"{self.asked.norm:g} from the middle of the range"
             notes.append(f"means of coordinates clipped to {reach}")
+        if len(parts) == 1:
+            return replace(parts[0], note="; ".join(notes))
         return replace(
             parts[0],
             names=tuple(name for part in parts for name in part.names),
@@ -138,7 +140,7 @@ def _messages(asked: Job, choice: Choice) -> tuple[Job, ...]:
     """A vector's coordinates in groups, a message for each; anything else as one message."""
     task = asked.question
     if not isinstance(task, Vector):
-        return (replace(asked, mechanism=choice.name, strength=choice.strength),)
+        return (replace(asked, mechanism=choice.name, strength=choice.strength).with_windows(),)
     inner, times = task.split(choice.name)
     found = replace(asked, mechanism=inner, strength=choice.strength)
     if inner == "gaussian-vector":
@@ -184,8 +186,8 @@ class Questionnaire:
     ... )).calibrated()
     >>> data = {"pet": ["cat", "cat", "cat", "dog"] * 1000, "age": [20.0, 40.0, 60.0, 80.0] * 1000}
     >>> done, answers = asked.collect(data, simulation(1))
-    >>> [float(abs(answers[0].values[0] - 0.75)) < 0.05, abs(answers[1].values[0] - 50.0) < 5.0]
-    [True, True]
+    >>> bool(abs(answers[0].values[0] - 0.75) < 0.05), bool(abs(answers[1].values[0] - 50.0) < 5.0)
+    (True, True)
     """
 
     questions: tuple[Question, ...]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.collection.pipeline.job import TASKS, Job
+from shuffledp.collection.pipeline.job import DISTRIBUTION, TASKS, Job
 from shuffledp.collection.pipeline.questionnaire import Question, Questionnaire
 from shuffledp.errors import ParameterError
 
@@ -40,6 +40,7 @@ _KEYS: dict[str, tuple[str, _Check]] = {
     "low": ("a number", _number),
     "high": ("a number", _number),
     "bins": ("a whole number", _whole),
+    "windows": ("a whole number", _whole),
     "norm": ("a number", _number),
     "letters": ("a whole number", _whole),
     "most": ("a whole number", _whole),
@@ -48,12 +49,14 @@ _KEYS: dict[str, tuple[str, _Check]] = {
     "messages": ("a whole number", _whole),
 }
 """What a task may say, and how."""
+_OF_NUMBERS = ("quantiles", "mean", *DISTRIBUTION, "vector")
 _OF_TASK = {
     "categories": ("histogram",),
     "other": ("histogram",),
-    "low": ("quantiles", "mean", "vector"),
-    "high": ("quantiles", "mean", "vector"),
-    "bins": ("quantiles",),
+    "low": _OF_NUMBERS,
+    "high": _OF_NUMBERS,
+    "bins": ("quantiles", "mean,quantiles,histogram"),
+    "windows": DISTRIBUTION,
     "norm": ("vector",),
     "messages": ("vector",),
     "columns": ("vector",),

@@ -22,6 +22,7 @@ from shuffledp.collection.devices.vectors import CoordinateDevice
 from shuffledp.collection.planning.plan import CURATOR, NOBODY, Choice
 from shuffledp.collection.planning.shape import Shape
 from shuffledp.collection.planning.target import Target
+from shuffledp.collection.planning.tasks import TURNED
 from shuffledp.errors import ConversionError, ParameterError, RegimeError
 
 SHARES = (0.0, 0.01, 0.1)
@@ -103,6 +104,8 @@ def _per_user(choice: Choice | Shape) -> float | None:
         return 1.0
     if isinstance(choice, Shape) and choice.device is None:
         return _per_message(choice.protocol)
+    if choice.name.startswith(TURNED):  # lies in all turned coordinates may add up in one
+        return None
     assert choice.device is not None
     machine = choice.device.speaking
     try:

@@ -69,6 +69,7 @@ def expected(task: Task, name: str, n: int, colluders: int = 0) -> Expected:
         mu = likely_mu(Shuffled(machine.randomizer, n, colluders)) * math.sqrt(messages)
         if math.isinf(mu):
             break
-        if mu > 0.0 and (not found or mu > found[-1][0]):
-            found.append((mu, strength, task.error_of(name, machine, n)))
+        error = task.error_of(name, machine, n)
+        if mu > 0.0 and math.isfinite(error) and (not found or mu > found[-1][0]):
+            found.append((mu, strength, error))
     return Expected(*np.array(found or [(math.inf, 1.0, math.inf)]).T)

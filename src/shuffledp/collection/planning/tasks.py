@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -27,6 +27,7 @@ from shuffledp.collection.analysis.support import Support, law
 from shuffledp.collection.devices import Device, actual, device
 from shuffledp.collection.devices.vectors import GaussianVectorDevice
 from shuffledp.collection.planning.target import Builder
+from shuffledp.errors import ParameterError
 
 _TIMES, TURNED = "-x", "turned-"
 _WORTH_TURNING = 32
@@ -175,9 +176,17 @@ class MeanQuantiles(Task):
     ----------
     n
         Number of users.
+    windows
+        How many windows, or steps between levels, make the range; 0: about the best.
+
+    Examples
+    --------
+    >>> MeanQuantiles(10_000).chosen("plateau", 5.0)
+    MeanQuantiles(n=10000, windows=148)
     """
 
     n: int
+    windows: int = 0
     name: ClassVar[str] = "mean,quantiles"
     error: ClassVar[str] = (
         "the median, as a share of the range, for values spread evenly over a third of it"
@@ -186,18 +195,22 @@ class MeanQuantiles(Task):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", checks.count("n", self.n))
+        if checks.whole("windows", self.windows, 0) > _FINEST:
+            raise ParameterError("windows", f"at most {_FINEST:,}", self.windows)
 
     def randomizers(self) -> dict[str, Builder]:
-        return {"plateau": self._plateau, "rounding": self._rounding}
+        def built(make: Callable[[int, float], Randomizer]) -> Builder:
+            return lambda eps0: make(self.windows or self._best(make, eps0), eps0)
 
-    def _plateau(self, eps0: float) -> Randomizer:
-        tried = (Plateau(2.0 ** (-i / 4.0), eps0=eps0) for i in range(57))
-        return min(tried, key=lambda each: self._reach(device(each), self.n))
+        return {name: built(make) for name, make in _BY_WINDOWS.items()}
 
-    def _rounding(self, eps0: float) -> Randomizer:
-        steps = sorted({round(2.0 ** (i / 4.0)) for i in range(57)})
-        tried = (RoundedResponse(1 + each, eps0=eps0) for each in steps)
-        return min(tried, key=lambda each: self._reach(device(each), self.n))
+    def chosen(self, name: str, eps0: float) -> MeanQuantiles:
+        """With the windows that this mechanism has at this budget."""
+        return replace(self, windows=self.windows or self._best(_BY_WINDOWS[name], eps0))
+
+    def _best(self, make: Callable[[int, float], Randomizer], eps0: float) -> int:
+        tried = sorted({round(math.exp(i / 5.0)) for i in range(49)})  # up to e^9.6
+        return min(tried, key=lambda windows: self._reach(device(make(windows, eps0)), self.n))
 
     def _reach(self, device: Device, n: int) -> float:
         known = floor(device)
@@ -209,6 +222,13 @@ class MeanQuantiles(Task):
     def sensitivities(self) -> tuple[float, float]:
         away = _CONCENTRATED * quantile(0.95)  # a curator counts those below, up to one
         return away, away
+
+
+_FINEST = 1 << 14
+_BY_WINDOWS: dict[str, Callable[[int, float], Randomizer]] = {
+    "plateau": lambda windows, eps0: Plateau(1.0 / windows, eps0=eps0),
+    "rounding": lambda windows, eps0: RoundedResponse(1 + windows, eps0=eps0),
+}
 
 
 @dataclass(frozen=True)
@@ -377,6 +397,7 @@ def task(
     norm: float | None = None,
     messages: int = 1,
     n: int | None = None,
+    windows: int = 0,
 ) -> Task:
     """The task of that name, with what it needs.
 
@@ -390,7 +411,7 @@ def task(
         "quantiles": lambda: Quantiles(checks.whole("bins", bins, 2)),
         "heavy-hitters": lambda: HeavyHitters(checks.whole("bits", bits, 1)),
         "mean": Mean,
-        "mean,quantiles": lambda: MeanQuantiles(checks.whole("n", n, 1)),
+        "mean,quantiles": lambda: MeanQuantiles(checks.whole("n", n, 1), windows),
         "vector": lambda: Vector(checks.whole("dimensions", dimensions, 1), norm, messages),
     }
     return tasks[checks.one_of("task", name, tasks)]()

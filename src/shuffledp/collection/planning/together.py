@@ -158,10 +158,7 @@ def together(
     names = [each.task.name for each in wanted]
     if len(wanted) == 1:
         return _alone(wanted[0], target, progress)
-    tables = [
-        {name: expected(each.task, name, target.n, target.colluders) for name in each.names()}
-        for each, _ in zip(wanted, progress(names), strict=True)
-    ]
+    tables = [_tables(each, target) for each, _ in zip(wanted, progress(names), strict=True)]
     mu = target.mu / math.sqrt(target.rounds)
     if not mu > 0.0:
         raise ParameterError("delta", "large enough to share", target.delta)
@@ -172,6 +169,17 @@ def together(
     ]
     parts = [table[name] for table, name in zip(tables, chosen, strict=True)]
     return _scaled(wanted, target, chosen, parts, [mu * share**0.5 for share in shares], shares)
+
+
+def _tables(wanted: Wanted, target: Target) -> dict[str, Expected]:
+    """What each randomizer of a question is about able to do."""
+    known = {
+        name: expected(wanted.task, name, target.n, target.colluders) for name in wanted.names()
+    }
+    able = {name: table for name, table in known.items() if math.isfinite(table.errors[0])}
+    if not able:
+        raise ParameterError("task", "one that some randomizer does here", wanted.task.name)
+    return able
 
 
 def _alone(wanted: Wanted, target: Target, progress: Callable[[Any], Any]) -> Together:

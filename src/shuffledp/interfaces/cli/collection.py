@@ -73,6 +73,12 @@ _question_about_data = added(
     click.option("--high", type=float, help="Largest value of the declared range."),
     click.option("--bins", type=int, default=64, show_default=True, help="Cells (quantiles)."),
     click.option(
+        "--windows",
+        type=int,
+        default=0,
+        help="Windows, or steps between levels, in the range (mean,quantiles); else chosen.",
+    ),
+    click.option(
         "--norm",
         type=float,
         help="Clip vectors to this distance from the middle of the range (gaussian-vector).",
@@ -259,6 +265,7 @@ def job(
     low: float | None,
     high: float | None,
     bins: int,
+    windows: int,
     norm: float | None,
     letters: int,
     most: int,
@@ -296,7 +303,7 @@ def job(
     else:
         if low is None or high is None:
             raise ParameterError("low", f"given, with high, for task {task!r}", low)
-        options |= {"low": low, "high": high, "bins": bins, "norm": norm}
+        options |= {"low": low, "high": high, "bins": bins, "windows": windows, "norm": norm}
     users, fewest, seen = crowd(data, columns, n, minimum, bad_rows, values=from_data)
     if from_data:
         known = published(seen)

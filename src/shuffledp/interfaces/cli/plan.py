@@ -215,7 +215,7 @@ def _total(plan: Plan) -> str:
 
 def _command(plan: Plan, row: Choice | Shape, letters: int) -> str:
     """To paste: runs a round of this row."""
-    from shuffledp.collection.planning import Shape, Sometimes
+    from shuffledp.collection.planning import MeanQuantiles, Shape, Sometimes
 
     task, target = plan.task, plan.target
     fixed = target.rounds > 1 or target.max_eps0 < math.inf or target.colluders
@@ -226,6 +226,8 @@ def _command(plan: Plan, row: Choice | Shape, letters: int) -> str:
         return f"{run} {_total(plan)}{_limits(target)}"
     if row.messages > 1:
         run += f" --messages {row.messages}"
+    if isinstance(task, MeanQuantiles):
+        run += f" --windows {task.chosen(row.name, row.strength).windows}"
     budget = f"--eps0 {row.strength!r} --delta {in_full(target.delta)}" if fixed else _total(plan)
     return f"{run} {budget}"
 
