@@ -33,7 +33,7 @@ def print_table(title: str, found: Estimate) -> None:
     errors = np.sqrt(found.variances)
     numbers = zip(found.values, errors, *found.interval(), strict=True)
     rows = [
-        [name, *(_to_its_error(x, error) for x in (value, error, low, high))]
+        [name, *(to_its_error(x, error) for x in (value, error, low, high))]
         for name, (value, error, low, high) in zip(found.names, numbers, strict=True)
     ]
     first = found.quantity if found.quantity == "quantile" else ""
@@ -45,7 +45,7 @@ def print_table(title: str, found: Estimate) -> None:
     )
 
 
-def _to_its_error(number: float, error: float) -> str:
+def to_its_error(number: float, error: float) -> str:
     """With as many decimals as the error has two digits: more would say nothing."""
     if not math.isfinite(error) or error <= 0.0:
         return f"{number:.6g}"
