@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shuffledp.collection.analysis import Estimate
-from shuffledp.collection.pipeline import Job
+from shuffledp.collection.pipeline import Job, Questionnaire
 from shuffledp.display.fonts import drawable, plain
 from shuffledp.display.palette import COLOURS, QUIET
 from shuffledp.display.plot import dress, new_figure, save_figure
-from shuffledp.display.text import print_rows
+from shuffledp.display.text import console, print_rows, printable
 
 _MOST_BARS = 40
 _NOTE = 100
@@ -27,21 +29,37 @@ def print_estimate(job: Job, found: Estimate) -> None:
     print_table(title, found)
 
 
-def print_table(title: str, found: Estimate) -> None:
+def print_answers(done: Questionnaire, answers: Sequence[Estimate]) -> None:
+    """A table for each question, then what all of them cost together."""
+    for question, found in zip(done.questions, answers, strict=True):
+        sent = len(question.messages)
+        many = f"{sent} messages each: " if sent > 1 else ""
+        remark = f"{many}{question.messages[0].described}"
+        title = f"{question.asked.about}: {found.reports:,} reports"
+        print_table(title, replace(found, label=""), [remark])
+    console().print(printable(f"privacy of all: {done.label}"), soft_wrap=True)
+
+
+def print_table(title: str, found: Estimate, remarks: Sequence[str] = ()) -> None:
     """Estimates with error bars, then what they cost."""
     dropped = f"{found.dropped:,} rows dropped"
     errors = np.sqrt(found.variances)
-    numbers = zip(found.values, errors, *found.interval(), strict=True)
+    raw = [] if found.raw is None else [found.raw]
+    numbers = zip(found.values, errors, *found.interval(), *raw, strict=True)
     rows = [
-        [name, *(to_its_error(x, error) for x in (value, error, low, high))]
-        for name, (value, error, low, high) in zip(found.names, numbers, strict=True)
+        [name, *(to_its_error(x, row[1]) for x in row)]
+        for name, row in zip(found.names, numbers, strict=True)
     ]
     first = found.quantity if found.quantity == "quantile" else ""
     print_rows(
         title,
-        [first, "estimate", "error", "low", "high"],
+        [first, "estimate", "error", "low", "high", *["raw"] * len(raw)],
         rows,
-        [f"privacy: {found.label}", *filter(None, (found.note, dropped * (found.dropped > 0)))],
+        [
+            *remarks,
+            *([f"privacy: {found.label}"] if found.label else []),
+            *filter(None, (found.note, dropped * (found.dropped > 0))),
+        ],
     )
 
 
@@ -59,6 +77,20 @@ def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:
     with drawable([*names, *said, plain(found.note)]):
         figure, axes = new_figure(height=2.0 + 0.28 * min(len(names), _MOST_BARS))
         draw_estimate(found, axes, said[0])
+        save_figure(figure, path)
+
+
+def save_answers(done: Questionnaire, answers: Sequence[Estimate], path: str | Path) -> None:
+    """A panel for each question, the privacy of all below the last."""
+    about = [plain(each.asked.about) for each in done.questions]
+    names = [plain(str(name)) for found in answers for name in found.names]
+    with drawable([*names, *about, plain(done.label)]):
+        rows = [2.0 + 0.28 * min(len(found.names), _MOST_BARS) for found in answers]
+        figure, panels = new_figure(height=sum(rows) / len(rows), rows=len(rows))
+        for i, (axes, title) in enumerate(zip(np.atleast_1d(panels), about, strict=True)):
+            last = i == len(answers) - 1
+            found = answers[i] if last else replace(answers[i], label="")
+            draw_estimate(found, axes, title)
         save_figure(figure, path)
 
 

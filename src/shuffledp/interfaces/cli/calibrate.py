@@ -42,8 +42,10 @@ def calibrate(
     """The largest eps0 for --n users, or the fewest users for --eps0, that meet the target.
 
     For --mechanism gaussian or allocation: the smallest sigma. With --only-sums: the largest eps0
-    where sums are released. For dummies (--noise poisson or truncated-laplace), noise-share and
-    split-and-mix the least noise, for sample-threshold the smallest threshold of a --rate.
+    where sums are released. For dummies (--noise poisson, binomial, negative-binomial or
+    truncated-laplace), noise-share (--noise polya, skellam, discrete-gaussian, binomial,
+    negative-binomial or poisson) and split-and-mix the least noise, for sample-threshold the
+    smallest threshold of a --rate.
     """
     if mechanism["mechanism"] == "allocation":
         _allocation(epsilon, delta, as_json, n=n, eps0=eps0, status=status, **mechanism)
@@ -53,7 +55,13 @@ def calibrate(
             raise ParameterError("status", "PROVEN unless the mechanism is gaussian", status)
         _smallest(as_json, eps0=eps0, n=n, epsilon=epsilon, delta=delta, **mechanism)
         return
+    messages = mechanism.pop("messages")
+    if messages is not None:  # each is a round of its own
+        times = checks.count("messages", messages)
+        mechanism["rounds"] = times * checks.count("rounds", mechanism["rounds"] or 1)
     for name in (*SHAPE, "colluders", "minimum_batch"):
+        if name == "messages":
+            continue
         if (value := mechanism.pop(name)) is not None:
             raise ParameterError(
                 name, "left out unless --only-sums or a mechanism that counts is given", value

@@ -28,13 +28,20 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "plan": (
         "plan --task histogram --k 50 --n 2e6 --epsilon 1 --delta 1e-9 --rounds 90",
         f"plan --task mean --n 1e5 {_TARGET} --max-eps0 4",
+        f"plan --task vector --dimensions 16 --messages 16 --n 1e5 {_TARGET}",
+        f"plan --tasks tasks.toml --n 2e4 {_TARGET}",
         f"plan --task histogram --k 5 --n 2e4 {_TARGET} --rounds 12 --save plan.json",
     ),
-    "sample-data": ("sample-data", "sample-data people.csv --rows 1e5"),
+    "sample-data": (
+        "sample-data",
+        "sample-data people.csv --rows 1e5",
+        "sample-data survey.csv --tasks tasks.toml",
+    ),
     "run": (
         f"run survey.csv {_TRANSPORT} {_TARGET} --plot transport.png",
         f"run survey.csv --column minutes --task quantiles --low 0 --high 120 {_TARGET}",
         f"run survey.csv --column app --task heavy-hitters {_TARGET}",
+        f"run survey.csv --tasks tasks.toml {_TARGET}",
         f"run survey.csv {_TRANSPORT} {_TARGET} --ledger book.db --cohort users",
     ),
     "personalized": (

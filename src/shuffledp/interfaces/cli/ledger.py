@@ -362,7 +362,7 @@ def _spendable(
     if epsilon is None:
         if delta is not None:
             raise ParameterError("delta", "given with --epsilon only", delta)
-        return deployment(**described) if chosen else None  # type: ignore[return-value]
+        return deployment(**described) if chosen else None
     if chosen:
         raise ParameterError("epsilon", "left out with a protocol", epsilon)
     return Guarantee(epsilon, delta or "0")
