@@ -23,6 +23,7 @@ html_theme = "furo"
 html_static_path = ["generated/static", "site.css"]
 html_css_files = ["site.css"]
 mathjax_path = "tex-svg-full.js"
+html_show_copyright = False
 html_title = f"shuffledp {__version__}"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"

@@ -20,6 +20,13 @@ class Shown:
         return str(import_module(_DISPLAY).html(self))
 
 
+class Printed(Shown):
+    """A result that ``print`` shows as the same table."""
+
+    def __str__(self) -> str:
+        return str(import_module(_DISPLAY).plain(self))
+
+
 class Drawn:
     """A result that draws itself."""
 

@@ -4,11 +4,23 @@ import re
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 import shuffledp
-from shuffledp import LDP, LaplaceFamily, Personalized, Shuffled, calibrate, calibrate_sigma, check
+from shuffledp import (
+    LDP,
+    Laplace,
+    LaplaceFamily,
+    Personalized,
+    Shuffled,
+    calibrate,
+    calibrate_sigma,
+    check,
+    refute,
+)
+from shuffledp.collection.analysis import Estimate
 from shuffledp.collection.planning import Histogram, Target, plan
 
 PROTOCOL = Shuffled(LDP(2.0), n=1000)
@@ -65,3 +77,20 @@ def test_pictures_are_drawn_on_axes(results: dict[str, Any]) -> None:
         axes = results["plan"].plot()
         assert axes.figure in [pyplot.figure(number) for number in pyplot.get_fignums()]
         pyplot.close("all")
+
+
+def test_results_print_as_the_table_a_notebook_shows() -> None:
+    protocol = Shuffled(Laplace(4.0), n=10_000)
+    told = {
+        str(check(protocol, epsilon=0.2, delta=1e-6)): ["REFUTED", "(0.2, 1e-06)", "all at 0"],
+        str(refute(Laplace(4.0), 10_000, epsilon=0.2, delta=1e-6)): ["REFUTED", "searched: "],
+        str(calibrate(LDP, n=1e5, epsilon=0.5, delta=1e-6)): ["largest eps0: 6.60364", "PROVEN"],
+    }
+    for text, words in told.items():
+        assert all(word in text for word in words), text
+
+
+def test_estimates_print_with_the_digits_their_error_leaves() -> None:
+    found = Estimate("frequency", ("a", "b"), np.array([0.123456, 0.5]), np.array([1e-4, 4e-6]), 9)
+    assert str(found).splitlines()[2].split()[:3] == ["a", "0.123", "0.010"]
+    assert str(found).splitlines()[3].split()[:3] == ["b", "0.5000", "0.0020"]

@@ -47,7 +47,7 @@ def print_table(title: str, found: Estimate, remarks: Sequence[str] = ()) -> Non
     raw = [] if found.raw is None else [found.raw]
     numbers = zip(found.values, errors, *found.interval(), *raw, strict=True)
     rows = [
-        [name, *(_to_its_error(x, row[1]) for x in row)]
+        [name, *(to_its_error(x, row[1]) for x in row)]
         for name, row in zip(found.names, numbers, strict=True)
     ]
     first = found.quantity if found.quantity == "quantile" else ""
@@ -63,7 +63,7 @@ def print_table(title: str, found: Estimate, remarks: Sequence[str] = ()) -> Non
     )
 
 
-def _to_its_error(number: float, error: float) -> str:
+def to_its_error(number: float, error: float) -> str:
     """With as many decimals as the error has two digits: more would say nothing."""
     if not math.isfinite(error) or error <= 0.0:
         return f"{number:.6g}"

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import singledispatch
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from shuffledp.accounting.protocols import Calibration, SigmaCalibration, Verdict
+from shuffledp.accounting.protocols import (
+    Calibration,
+    RefutationAttempt,
+    SigmaCalibration,
+    Verdict,
+)
 from shuffledp.accounting.protocols.base import BoundedProtocol
 from shuffledp.accounting.protocols.personalized import Guarantees
 from shuffledp.collection.analysis import Estimate
 from shuffledp.collection.planning import Plan
+from shuffledp.display.estimates import to_its_error
 from shuffledp.display.palette import COLOURS, QUIET
 from shuffledp.display.text import NAMES
 from shuffledp.errors import MissingExtraError, ParameterError
@@ -22,38 +29,63 @@ from shuffledp.labels import Interval, Value, in_full, outward
 _VERDICTS = {"PROVEN": "PROVEN", "REFUTED": "REFUTED", "OPEN": "HEURISTIC"}
 
 
-def table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], notes: Sequence[str] = ()
-) -> str:
+@dataclass(frozen=True)
+class Sheet:
+    """What is shown of a result, on whatever."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    notes: Sequence[str] = ()
+
+
+def html(result: Any) -> str:
     """A plain table; labels in their colours, everything else as the notebook has it."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    shown = sheet(result)
+    head = "".join(f"<th>{escape(name)}</th>" for name in shown.columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in shown.rows)
     small = f'<div style="color:{QUIET};font-size:90%">'
-    said = "".join(f"{small}{escape(note)}</div>" for note in notes if note)
+    said = "".join(f"{small}{escape(note)}</div>" for note in shown.notes if note)
     return (
-        f"<div><strong>{escape(title)}</strong>"
+        f"<div><strong>{escape(shown.title)}</strong>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{said}</div>"
     )
 
 
+def plain(result: Any) -> str:
+    """The same in letters of one width."""
+    shown = sheet(result)
+    cells = [list(shown.columns), *([_word(value) for value in row] for row in shown.rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "  ".join(word.rjust(width) for word, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
+    return "\n".join([shown.title, *lines, *filter(None, shown.notes)])
+
+
+def _word(value: object) -> str:
+    return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def _cell(value: object) -> str:
-    text = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = _word(value)
     if (colour := COLOURS.get(_VERDICTS.get(text, text))) is not None:
         return f'<td><b style="color:{colour}">{escape(text)}</b></td>'
     return f"<td>{escape(text)}</td>"
 
 
 @singledispatch
-def html(result: Any) -> str:
-    """A result as HTML."""
+def sheet(result: Any) -> Sheet:
+    """What to show of a result."""
     raise ParameterError("result", "one that notebooks can show", type(result).__name__)
 
 
-@html.register
-def _(result: Value) -> str:
+@sheet.register
+def _(result: Value) -> Sheet:
     row = [repr(result.value), result.status.value, result.direction.value]
     columns = ["value", "status", "direction", "theorem"]
-    return table("", columns, [[*row, result.theorem]], [result.note])
+    return Sheet("", columns, [[*row, result.theorem]], [result.note])
 
 
 def _ends(interval: Interval) -> list[list[object]]:
@@ -64,31 +96,31 @@ def _ends(interval: Interval) -> list[list[object]]:
     ]
 
 
-@html.register
-def _(result: Interval) -> str:
-    return table(NAMES[result.quantity], ["", "value", "status", "theorem"], _ends(result))
+@sheet.register
+def _(result: Interval) -> Sheet:
+    return Sheet(NAMES[result.quantity], ["", "value", "status", "theorem"], _ends(result))
 
 
-@html.register
-def _(result: Calibration) -> str:
+@sheet.register
+def _(result: Calibration) -> Sheet:
     word = "fewest users" if result.parameter == "n" else "largest eps0"
     found = f"{result.value:,}" if result.parameter == "n" else outward(result.value, up=False)
     rows = _ends(result.achieved)
     notes = [str(result.protocol)]
-    return table(f"{word}: {found}", ["delta", "value", "status", "theorem"], rows, notes)
+    return Sheet(f"{word}: {found}", ["delta", "value", "status", "theorem"], rows, notes)
 
 
-@html.register
-def _(result: SigmaCalibration) -> str:
+@sheet.register
+def _(result: SigmaCalibration) -> Sheet:
     got = result.achieved
     row = [outward(got.value, up=True), got.status.value, got.theorem]
     notes = [str(result.protocol), got.note]
     title = f"smallest sigma: {in_full(result.sigma)}"
-    return table(title, ["epsilon", "status", "theorem"], [row], notes)
+    return Sheet(title, ["epsilon", "status", "theorem"], [row], notes)
 
 
-@html.register
-def _(result: Verdict) -> str:
+@sheet.register
+def _(result: Verdict) -> Sheet:
     claim = f"({in_full(result.claimed_epsilon)}, {in_full(result.claimed_delta)})"
     row = [
         *(claim, result.verdict),
@@ -96,11 +128,19 @@ def _(result: Verdict) -> str:
     ]
     columns = ["claim", "verdict", "epsilon proven", "epsilon leaked"]
     data_set = f"data set that leaks more: {result.dataset}" if result.dataset else ""
-    return table("Is the claim right?", columns, [row], [data_set])
+    return Sheet("Is the claim right?", columns, [row], [data_set])
 
 
-@html.register
-def _(result: Guarantees) -> str:
+@sheet.register
+def _(result: RefutationAttempt) -> Sheet:
+    row = ["REFUTED" if result.refuted else "not refuted", in_full(result.claimed)]
+    row += [outward(result.delta, up=False), result.dataset]
+    columns = ["claim", "delta claimed", "delta leaked", "data set"]
+    return Sheet("Does a data set leak more?", columns, [row], [f"searched: {result.searched}"])
+
+
+@sheet.register
+def _(result: Guarantees) -> Sheet:
     rows = [
         [
             each.eps0,
@@ -113,11 +153,11 @@ def _(result: Guarantees) -> str:
     ]
     title = f"{NAMES[result.quantity]} by own budget"
     columns = ["own eps0", "users", "guaranteed", "leaked", "status"]
-    return table(title, columns, rows, [result.uncovered, result.warning])
+    return Sheet(title, columns, rows, [result.uncovered, result.warning])
 
 
-@html.register
-def _(result: Plan) -> str:
+@sheet.register
+def _(result: Plan) -> Sheet:
     rows = [
         [
             choice.name,
@@ -130,20 +170,22 @@ def _(result: Plan) -> str:
     ]
     title, *advice = str(result).splitlines()
     columns = ["randomizer", "trusts", "eps0", "error", "status"]
-    return table(title, columns, rows, [*advice, f"error: expected of {result.task.error}"])
+    return Sheet(title, columns, rows, [*advice, f"error: expected of {result.task.error}"])
 
 
-@html.register
-def _(result: Estimate) -> str:
+@sheet.register
+def _(result: Estimate) -> Sheet:
     low, high = result.interval()
-    columns = [result.values, np.sqrt(result.variances), low, high]
+    errors = np.sqrt(result.variances)
     rows = [
-        list(row)
-        for row in zip(result.names, *(column.tolist() for column in columns), strict=True)
+        [name, *(to_its_error(number, error) for number in (value, error, *ends))]
+        for name, value, error, *ends in zip(
+            result.names, result.values, errors, low, high, strict=True
+        )
     ]
     title = f"{result.quantity}: {result.reports:,} reports"
     notes = [f"privacy: {result.label}" if result.label else "", result.note]
-    return table(title, ["", "estimate", "error", "low", "high"], rows, notes)
+    return Sheet(title, ["", "estimate", "error", "low", "high"], rows, notes)
 
 
 @singledispatch

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from shuffledp import checks
 from shuffledp.accounting.bounds import composition, filters
 from shuffledp.errors import BudgetExceededError, LedgerError, ParameterError
-from shuffledp.labels import Theorem
+from shuffledp.labels import Theorem, counted
 from shuffledp.ledger.amounts import (
     amount,
     decimal_above,
@@ -234,7 +234,7 @@ class Planned(Rule):
 
     def shown(self, lost: Amounts) -> str:
         places = "; ".join(
-            f"{lost[name]} of {each.rounds:,} x {each.what}"
+            f"{lost[name]} of {counted(each.rounds, 'round')} of {each.what}"
             for name, each in zip(self.limits, self.plan, strict=True)
         )
         whole, most = in_words(self.loses), limit_in_words(self.epsilon)

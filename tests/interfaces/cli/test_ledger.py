@@ -110,7 +110,7 @@ def test_rules_by_options(store: str, tmp_path: Path) -> None:
         assert str(made["promise"])[:30] in said
     assert made["limits"] == {"kind 1": "2", "kind 2": "4"}
     said = _run(store, "spend", "e", "--epsilon", "0.2", "--rounds", "3").stdout
-    assert "0 of 2 x stated (0.1, 0)-DP; 3 of 4 x stated (0.2, 0)-DP" in said
+    assert "0 of 2 rounds of stated (0.1, 0)-DP; 3 of 4 rounds of stated (0.2, 0)-DP" in said
     assert "rule: planned: the total holds for this plan" in said
     refused = _run(store, "spend", "e", "--epsilon", "0.3")
     assert refused.exit_code == 3

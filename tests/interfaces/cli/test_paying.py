@@ -75,7 +75,7 @@ def test_a_run_pays_from_a_plan_that_has_it() -> None:
     for out in ("a.csv", "b.csv"):
         done = _call(f"{RUN} users --out {out}")
         assert done.exit_code == 0, done.output
-    assert "0 of 1 x stated (0.1, 0)-DP; 2 of 2 x 2,000 users" in done.stderr
+    assert "0 of 1 round of stated (0.1, 0)-DP; 2 of 2 rounds of 2,000 users" in done.stderr
     assert "planned: the total holds for this plan" in done.stderr
     refused = _call(f"{RUN} users --out c.csv")
     assert refused.exit_code == 3

@@ -16,7 +16,7 @@ from shuffledp.labels import Interval, outward
 from shuffledp.numerics.enclosure import FINE, QUICK
 from shuffledp.numerics.rounding import down, roundings
 from shuffledp.numerics.search import bisect, bisect_whole, foreseen, grown, log_log_excess, steered
-from shuffledp.shown import Shown
+from shuffledp.shown import Printed
 
 _LARGEST_EPS0 = 60.0
 _MOST_USERS = 10**12
@@ -30,7 +30,7 @@ _NEAR = 0.9
 
 
 @dataclass(frozen=True)
-class Calibration(Shown):
+class Calibration(Printed):
     """The parameter found, and the target checked forward with it.
 
     Parameters

@@ -11,13 +11,13 @@ from shuffledp.accounting.protocols.refute import refute
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import Repeated, Subsampled
 from shuffledp.labels import Interval
-from shuffledp.shown import Shown
+from shuffledp.shown import Printed
 
 PROVEN, REFUTED, OPEN = "PROVEN", "REFUTED", "OPEN"
 
 
 @dataclass(frozen=True)
-class Verdict(Shown):
+class Verdict(Printed):
     """What is known of a claim of (epsilon, delta)-differential privacy.
 
     A claim is proven where the guaranteed end stays within it, refuted where a data set leaks more.

@@ -28,7 +28,7 @@ from shuffledp.labels import Status, Value
 from shuffledp.numerics.enclosure import COARSE
 from shuffledp.numerics.rounding import BELOW_ONE
 from shuffledp.numerics.search import bisect
-from shuffledp.shown import Shown
+from shuffledp.shown import Printed
 
 _OF_THE_PAIR = (shuffle_gaussian, shuffle_gaussian_composed, shuffle_gaussian_rdp)
 _LEAST, _MOST = 0.05, 1e6
@@ -72,7 +72,7 @@ def pair_values(protocol: Shuffled, **question: float) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class SigmaCalibration(Shown):
+class SigmaCalibration(Printed):
     """The smallest noise found, and the epsilon it achieves.
 
     Parameters

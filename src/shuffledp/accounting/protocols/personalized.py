@@ -44,7 +44,7 @@ from shuffledp.numerics.logs import complement_above
 from shuffledp.numerics.rounding import FORMULA, SUMS, Array, up
 from shuffledp.numerics.search import bisect
 from shuffledp.numerics.stochastic import DominatingBinomial, dominating_binomial
-from shuffledp.shown import Drawn, Shown
+from shuffledp.shown import Drawn, Printed
 
 _MOST_CLASSES = 64
 """Up to this many distinct budgets each is a class of its own."""
@@ -119,7 +119,7 @@ class BudgetClass:
 
 
 @dataclass(frozen=True)
-class Guarantees(Shown, Drawn):
+class Guarantees(Printed, Drawn):
     """The answer by class, from the smallest budget to the largest."""
 
     quantity: str

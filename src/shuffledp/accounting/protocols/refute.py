@@ -14,6 +14,7 @@ from shuffledp.accounting.protocols.named import deployment
 from shuffledp.accounting.randomizers import Randomizer, VictimPair
 from shuffledp.errors import ParameterError, RegimeError, answering
 from shuffledp.labels import Value
+from shuffledp.shown import Printed
 
 _GRID = 17
 _REFINEMENTS = 3
@@ -21,7 +22,7 @@ _WIDTH = 1e-3
 
 
 @dataclass(frozen=True)
-class RefutationAttempt:
+class RefutationAttempt(Printed):
     """The worst data set found, and whether it violates the claim.
 
     Parameters

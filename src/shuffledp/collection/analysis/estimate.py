@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from shuffledp import checks
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Interval
-from shuffledp.shown import Drawn, Shown
+from shuffledp.shown import Drawn, Printed
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate(Shown, Drawn):
+class Estimate(Printed, Drawn):
     """Estimates, one per name, with the variance that randomizing adds.
 
     Unbiased, but for quantiles, for words chosen by their estimates (heavy hitters), and for

@@ -15,7 +15,7 @@ def page(cells: Sequence[Cell], lines: Sequence[Line]) -> str:
 
 def _paragraphs(cells: Sequence[Cell], lines: Sequence[Line]) -> Iterator[str]:
     claims = sum(line.answered for line in lines)
-    broken = [line for line in lines if line.violations]
+    broken = sorted((line for line in lines if line.violations), key=lambda x: -len(x.violations))
     yield "# Soundness atlas"
     yield ""
     yield (

@@ -106,20 +106,19 @@ def table_2() -> Result:
 
     def draw(axes: Any) -> None:
         at = [row[0] for row in rows]
-        for column, style, label in (
-            (1, "k+", "FV, printed"),
-            (2, "k-", "FV, ours (HEURISTIC here)"),
-            (3, "C4+", "CCC, printed"),
-            (4, "C4-", "CCC, authors' program (REFUTED)"),
-            (5, "C0+", "HPS, printed"),
-            (6, "s-", "HPS, authors' program (REFUTED)"),
-            (8, "s:", "HPS, formulas (REFUTED)"),
-            (9, "^-", "ours, Gaussian noise (PROVEN)"),
-            (10, "v--", "leaked by a data set"),
+        for column, style, colour, label in (
+            (1, "+", "black", "FV, printed"),
+            (2, "-", "black", "FV, ours (HEURISTIC here)"),
+            (3, "+", CYCLE[3], "CCC, printed"),
+            (4, "-", CYCLE[3], "CCC, authors' program (REFUTED)"),
+            (5, "+", CYCLE[5], "HPS, printed"),
+            (6, "s-", CYCLE[5], "HPS, authors' program (REFUTED)"),
+            (8, "s:", CYCLE[5], "HPS, formulas (REFUTED)"),
+            (9, "^-", COLOURS["PROVEN"], "ours, Gaussian noise (PROVEN)"),
+            (10, "v--", COLOURS["FIXED_PAIR"], "leaked by a data set"),
         ):
-            axes.plot(
-                at, [max(float(str(row[column])), 1e-40) for row in rows], style, ms=9, label=label
-            )
+            values = [max(float(str(row[column])), 1e-40) for row in rows]
+            axes.plot(at, values, style, color=colour, ms=7, label=label)
         axes.set(yscale="log", xlabel="epsilon", ylabel="delta", ylim=(1e-40, 1.0))
 
     return Result(

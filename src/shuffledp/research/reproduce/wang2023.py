@@ -10,6 +10,7 @@ import numpy as np
 from shuffledp.accounting.bounds.clones import stronger_weight
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.randomizers import LDP
+from shuffledp.display.palette import CYCLE
 from shuffledp.errors import RegimeError
 from shuffledp.numerics.binomial import log_mass
 from shuffledp.numerics.rounding import Array
@@ -222,16 +223,16 @@ def figure_1() -> Result:
             rows.append((eps0, alpha, published, *values, alone))
 
     def draw(axes: Any) -> None:
-        for index, eps0 in enumerate(_BUDGETS):
+        for colour, eps0 in zip(CYCLE, _BUDGETS, strict=False):
             chosen = [row for row in rows if row[0] == eps0]
-            at, colour = [row[1] for row in chosen], f"C{index}"
-            axes.plot(at, [row[3] for row in chosen], colour, label=f"Theorem 4.2, eps0 = {eps0:g}")
+            at, proven = [row[1] for row in chosen], [row[3] for row in chosen]
+            axes.plot(at, proven, color=colour, label=f"Theorem 4.2, eps0 = {eps0:g}")
             if chosen[0][2] is None:
                 local = [row[5] for row in chosen]
-                axes.plot(at, local, colour + ":", label="no result of 2023: eps0 alone")
+                axes.plot(at, local, ":", color=colour, label="no result of 2023: eps0 alone")
             else:
                 closed = [row[2] for row in chosen]
-                axes.plot(at, closed, colour + "--", label="(eps, delta) of 2023")
+                axes.plot(at, closed, "--", color=colour, label="(eps, delta) of 2023")
         axes.plot([0, 1], [1, 0], "k:", label="perfect privacy")
         axes.set(xlabel="type I error", ylabel="type II error")
 

@@ -61,11 +61,12 @@ def figure_2() -> Result:
     )
 
     def draw(axes: Any) -> None:
-        for index, c in enumerate(_CLIPS):
+        for colour, c in zip(CYCLE, _CLIPS, strict=False):
             chosen = [row for row in rows if row[0] == c]
             at = [row[1] for row in chosen]
-            axes.plot(at, [row[2] for row in chosen], f"C{index}", label=f"random start, c = {c:g}")
-            axes.plot(at, [row[4] for row in chosen], f"C{index}--", label=f"{c:g}-GDP")
+            start, alone = ([row[column] for row in chosen] for column in (2, 4))
+            axes.plot(at, start, color=colour, label=f"random start, c = {c:g}")
+            axes.plot(at, alone, "--", color=colour, label=f"{c:g}-GDP")
         axes.plot([0, 1], [1, 0], "k:", label="perfect privacy")
         axes.set(xlabel="type I error", ylabel="type II error")
 
