@@ -184,8 +184,8 @@ class Questionnaire:
     ... )).calibrated()
     >>> data = {"pet": ["cat", "cat", "cat", "dog"] * 1000, "age": [20.0, 40.0, 60.0, 80.0] * 1000}
     >>> done, answers = asked.collect(data, simulation(1))
-    >>> [float(abs(answers[0].values[0] - 0.75)) < 0.05, abs(answers[1].values[0] - 50.0) < 5.0]
-    [True, True]
+    >>> bool(abs(answers[0].values[0] - 0.75) < 0.05), bool(abs(answers[1].values[0] - 50.0) < 5.0)
+    (True, True)
     """
 
     questions: tuple[Question, ...]
