@@ -38,7 +38,8 @@ def run(
     column
         The column asked about; several for task "vector".
     task
-        "histogram", "heavy-hitters", "quantiles", "mean" or "vector".
+        "histogram", "heavy-hitters", "quantiles", "mean", "mean,quantiles",
+        "mean,quantiles,histogram" or "vector".
     delta, epsilon, eps0
         The central guarantee, or its delta and a local budget.
     categories
@@ -51,7 +52,7 @@ def run(
     simulation
         A seed for reproducible experiments, which protect nobody; the answer says so.
     **options
-        ``bins``, ``norm``, ``letters``, ``most``, ``other``, as for the command.
+        ``bins``, ``windows``, ``norm``, ``letters``, ``most``, ``other``, as for the command.
 
     Returns
     -------
