@@ -13,7 +13,7 @@ import numpy as np
 from shuffledp.display.palette import COLOURS
 from shuffledp.display.plot import new_figure
 from shuffledp.research.atlas.cell import Cell, Judgement
-from shuffledp.research.atlas.summary import Line
+from shuffledp.research.atlas.summary import Line, recorded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,6 +36,8 @@ def draw(cells: Sequence[Cell], lines: Sequence[Line], *, broken_only: bool = Fa
 
     shown = [line for line in lines if (line.violations if broken_only else line.answered)]
     shown.sort(key=lambda line: -len(line.violations))
+    central = recorded(lines)
+    shown = [*central, *shown]
     row = {line.theorem.id: i for i, line in enumerate(shown)}
     if broken_only:
         cells = _with_answers(cells, row)
@@ -53,6 +55,8 @@ def draw(cells: Sequence[Cell], lines: Sequence[Line], *, broken_only: bool = Fa
     axes.add_collection(
         PatchCollection(patches, facecolors=colours.reshape(-1, 4), edgecolors="white", lw=0.3)
     )
+    for i, line in enumerate(central):
+        _whole_row(axes, i, width, line)
     axes.set(xlim=(0.0, width), ylim=(len(shown), 0.0))
     axes.set_yticks([i + 0.5 for i in range(len(shown))], [_label(line) for line in shown])
     for tick, line in zip(axes.get_yticklabels(), shown, strict=True):
@@ -61,7 +65,7 @@ def draw(cells: Sequence[Cell], lines: Sequence[Line], *, broken_only: bool = Fa
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    broken = sum(len(line.violations) for line in shown)
+    broken = sum(len(line.violations) for line in shown) + len(central)
     axes.set_title(
         f"{broken} claims of published bounds are broken by a concrete data set",
         loc="left",
@@ -71,6 +75,28 @@ def draw(cells: Sequence[Cell], lines: Sequence[Line], *, broken_only: bool = Fa
     )
     _legend(figure, loose, cells)
     return figure
+
+
+def _whole_row(axes: Any, row: int, width: float, line: Line) -> None:
+    """One red cell with its numbers: what is claimed, and what the data set on record leaks."""
+    from matplotlib.patches import Rectangle
+
+    case = line.theorem.refutation
+    assert case is not None
+    claimed, leaked = line.on_record or (case.claimed, case.leaked)
+    axes.add_patch(Rectangle((0.0, row + 0.04), width, 0.92, facecolor=_BROKEN, lw=0))
+    given = ", ".join(f"{name} = {value:g}" for name, value in case.parameters.items())
+    words = f"shuffled batches accounted as Poisson samples: epsilon {claimed:.3g} claimed,"
+    axes.text(
+        0.5 * width,
+        row + 0.5,
+        f"{words} {leaked:.4g} leaked ({given})",
+        ha="center",
+        va="center",
+        fontsize=8,
+        color="white",
+        fontweight="bold",
+    )
 
 
 def _with_answers(cells: Sequence[Cell], row: Mapping[str, int]) -> list[Cell]:
