@@ -105,11 +105,11 @@ def test_the_least_noise(server: str) -> None:
 
 
 def test_the_page_lists_them_and_says_what_is_wrong(server: str) -> None:
-    listed = httpx.get(f"{server}/api/mechanisms").json()
+    listed = httpx.get(f"{server}/api/mechanisms", timeout=120).json()
     assert listed["dummies"]["needs"] == ["noise"]
     assert "only_sums" in listed["rappor"]["takes"]
     wrong = {"mechanism": "dummies", "noise": "skellam:rate=1"}
-    reply = httpx.get(f"{server}/api/account", params=wrong | ASKED)
+    reply = httpx.get(f"{server}/api/account", params=wrong | ASKED, timeout=120)
     assert reply.status_code == 422
     assert reply.json()["error"]["parameter"] == "dummies"
     wrong = {"mechanism": "dummies", "noise": "poisson:rate=80", "find": "eps0"}

@@ -184,12 +184,13 @@ def _chords_below(x: Array, low: Array, high: Array, apart: int | None) -> tuple
     Between two points the chord of the two before, extended, and that of the two after both lie
     below; they cross at one more knot. Before the first point 1 - t stands for the chord, after the
     last one 0, its lower end. No chord is extended beyond the point ``apart``: slopes lie between
-    -1 and 0 anyway.
+    -1 and 0 anyway. A crossing known to a rounding only takes the smaller of both chords there: the
+    larger one, joined to the next knot, would lie above them on the way.
     """
     rise = np.full_like(x, -1.0)
-    rise[1:] = (low[1:] - high[:-1]) / np.diff(x)  # slope for t >= x_i
+    rise[1:] = np.maximum((low[1:] - high[:-1]) / np.diff(x), -1.0)  # slope for t >= x_i
     fall = np.zeros_like(x)
-    fall[:-1] = (high[1:] - low[:-1]) / np.diff(x)  # slope for t <= x_i
+    fall[:-1] = np.minimum((high[1:] - low[:-1]) / np.diff(x), 0.0)  # slope for t <= x_i
     if apart is not None:
         rise[apart], fall[apart] = -1.0, 0.0
     a, b = slice(None, -1), slice(1, None)
@@ -202,7 +203,8 @@ def _chords_below(x: Array, low: Array, high: Array, apart: int | None) -> tuple
     right = low[b][inside] + fall[b][inside] * (place - x[b][inside])
     slack = roundings(8) * (low[a][inside] + np.abs(rise[a][inside] * (place - x[a][inside])))
     knots = np.concatenate([x, place])
-    values = np.concatenate([low, np.maximum(np.maximum(left, right) - slack, 0.0)])
+    # the smaller one: straight lines to both neighbours then lie below both chords
+    values = np.concatenate([low, np.maximum(np.minimum(left, right) - slack, 0.0)])
     rank = np.argsort(knots, kind="stable")
     knots, values = knots[rank], values[rank]
     keep = np.append(np.diff(knots) > 0.0, True)

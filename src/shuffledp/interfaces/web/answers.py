@@ -167,7 +167,7 @@ def _least_noise(mechanism: dict[str, Any], find: str, target: dict[str, float])
     asked: dict[str, Any] = {k: v for k, v in mechanism.items() if k not in hidden}
     if "noise" in asked:
         asked["noise"] = asked["noise"].partition(":")[0]
-        if mechanism["mechanism"] != "dummies":
+        if mechanism["mechanism"] == "split-and-mix":
             del asked["noise"]
     found = smallest(**asked | target)
     return {

@@ -196,7 +196,7 @@ function showAnswer(answer) {
 function drawGauge() {
   if (!data.account) return;
   const { quantity, eps0 } = data.account, { lower, upper } = data.account[quantity];
-  const picture = quantity === "epsilon" ? gauge({ lower, upper, local: eps0, name: "epsilon" }) : null;
+  const picture = quantity === "epsilon" ? gauge({ lower, upper, local: eps0, name: "epsilon", width: Math.min($("gauge").clientWidth || 640, 640) }) : null;
   $("gauge").replaceChildren(...(picture ? [picture] : []));
 }
 
