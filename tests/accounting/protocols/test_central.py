@@ -192,7 +192,7 @@ def test_leaked_over_epochs_of_several_steps():
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 3.0])
 def test_a_replaced_example(sigma):
     """Two steps, by quadrature: the other example's gradients are opposite, 0 or at an angle."""
-    z, w = central.nodes(70)
+    z, w = central.nodes(40, 8.0)
     x, y, u, v = np.meshgrid(z, z, z, z, indexing="ij")  # two steps of two coordinates
     weights = np.prod(np.meshgrid(w, w, w, w, indexing="ij"), axis=0)
     s = 1.0 / sigma

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from shuffledp.display.palette import COLOURS, DARK_COLOURS
 from shuffledp.interfaces.cli import main
 from shuffledp.interfaces.web.api import STATIC
+from shuffledp.interfaces.web.fields import OFFERS
 from tests.interfaces.web import chromium
 
 WAIT = 120_000
@@ -136,16 +137,35 @@ def test_every_mechanism_asks_for_what_it_needs(page: Page) -> None:
     choose(page, "question", "epsilon")  # one delta is quicker than the search for an epsilon
     options = page.locator("#mechanism option")
     names = [options.nth(i).get_attribute("value") or "" for i in range(options.count())]
-    assert len(names) == 18
+    assert names == list(OFFERS)
+    assert len(names) >= 23
     for name in names:
         choose(page, "mechanism", name)
         expect(page.locator("#error")).to_be_hidden()
         assert shown(page) >= 0.0
-        expect(page.locator("#command")).to_contain_text("--n 1000")
+        crowd = "--steps 1000" if name == "allocation" else "--n 1000"
+        expect(page.locator("#command")).to_contain_text(crowd)
     choose(page, "mechanism", "gaussian")
     page.locator("#scalar").check()
     answered(page)
     expect(page.locator("#command")).to_contain_text("--scalar")
+
+
+def test_training_in_the_centre(page: Page) -> None:
+    """Random allocation has no users and finds its noise; shuffled batches have records only."""
+    choose(page, "mechanism", "allocation")
+    assert shown(page) == by_command(page)["epsilon"]["upper"]  # type: ignore[index]
+    expect(page.locator("#crowd")).to_be_hidden()
+    expect(page.locator("#varied")).to_have_text("Over the steps of an epoch")
+    expect(page.locator("#find")).to_have_value("sigma")
+    choose(page, "mechanism", "minibatches")
+    assert shown(page) == by_command(page)["epsilon"]["upper"]  # type: ignore[index]
+    expect(page.locator("#n")).to_be_visible()
+    expect(page.locator("#colluders")).to_be_hidden()
+    expect(page.locator("#calibrate")).to_be_hidden()
+    choose(page, "mechanism", "ldp")
+    expect(page.locator("#colluders")).to_be_visible()
+    expect(page.locator("#calibrate")).to_be_visible()
 
 
 def test_rounds(page: Page) -> None:

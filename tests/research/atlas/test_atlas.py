@@ -123,6 +123,8 @@ def test_files_say_the_same(cells: list[Cell], summary: list[Line], tmp_path: Pa
     page = (tmp_path / "atlas.md").read_text()
     assert "### hps-2024" in page
     assert "all at 0" in page
+    first = page.partition("| ---: | ---: |\n")[2].splitlines()[0]
+    assert first.startswith("| `poisson-batches` | REFUTED |")
     assert (tmp_path / "atlas.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shuffledp.research.reproduce import ITEMS, central
+from shuffledp.research.reproduce import ITEMS, allocation2025, central
 
 
 def test_the_printed_intervals_hold_ours() -> None:
@@ -24,3 +24,31 @@ def test_poisson_accounting_as_published() -> None:
 def test_the_item_is_listed() -> None:
     assert "central-batches" in ITEMS
     assert not ITEMS["central-batches"].takes
+
+
+def test_their_upper_bounds_are_above_what_is_leaked() -> None:
+    """And ours are below theirs: at one setting of each figure."""
+    for name in ("noise", "epochs", "steps", "joined"):
+        setting, theirs = list(allocation2025._THEIRS[name].items())[1]
+        row = allocation2025.epsilon_row(setting, theirs)
+        values = dict(zip(allocation2025._EPSILONS, row, strict=True))
+        best = min(value for value in theirs if value is not None)
+        assert values["allocation leaked"] <= values["allocation proven"] <= best
+        assert values["allocation proven"] <= values["Poisson sampling"]
+        assert values["allocation proven"] < values["known order proven"]
+
+
+def test_their_simulation_agrees() -> None:
+    """Means of 200,000 samples; what holds with high probability is above the truth."""
+    for setting, (mean, high) in allocation2025._SIMULATED.items():
+        values = dict(zip(allocation2025._DELTAS, allocation2025.delta_row(*setting), strict=True))
+        assert values["allocation leaked"] <= high
+        if mean > 1e-3:
+            assert mean == pytest.approx(values["allocation proven"], rel=0.05, abs=0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in ITEMS if name[:6] in ("feldma", "chua-2")])
+def test_the_figures_are_drawn(name: str, tmp_path) -> None:
+    item = ITEMS[name]
+    assert item.run().save(tmp_path, name, item.title)

@@ -134,6 +134,30 @@ def informal_root(randomizer: LDP, n: int) -> Curve:
     return ClosedFormCurve(lambda delta: min(eps0 * math.sqrt(-math.log(delta) / n), eps0))
 
 
+MURAKAMI_2025 = register(
+    Theorem(
+        id="murakami-2025",
+        citation="Murakami, Sei, Eriguchi 2025 (IEEE S&P; arXiv 2504.07362), augmented shuffling",
+        statement="the shuffler keeps each value with probability b and adds dummies of each value,"
+        " a number drawn from D: if one count, of a value held or not, is (eps/2, delta/2)-DP, all"
+        " are (eps, delta)-DP; geometric D of ratio e^(-eps/2) and b = 1 - e^(-eps/2): delta = 0",
+        validity="numbers of dummies independent for each value; values replaced; users who send"
+        " their value as it is",
+        status=Status.PROVEN,
+        direction=Direction.UPPER,
+        proof="proofs/published.md",
+        note="without sampling (b = 1) the shape is `WithDummies`, accounted for exactly",
+    )
+)
+
+
+def geometric_dummies(epsilon: float) -> tuple[float, float]:
+    """The geometric protocol of Murakami et al. 2025 that is epsilon-DP: with which probability a
+    value is kept, and the ratio r of the law (1 - r) r^z of its number of dummies."""
+    ratio = math.exp(-0.5 * epsilon)
+    return -math.expm1(-0.5 * epsilon), ratio
+
+
 VAN_DIJK_2026 = register(
     Theorem(
         id="van-dijk-2026",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from shuffledp.research.atlas.cell import Cell, ClaimedValue
-from shuffledp.research.atlas.summary import Line
+from shuffledp.research.atlas.summary import Line, recorded
 
 
 def page(cells: Sequence[Cell], lines: Sequence[Line]) -> str:
@@ -46,7 +46,8 @@ def _paragraphs(cells: Sequence[Cell], lines: Sequence[Line]) -> Iterator[str]:
     yield ""
     yield "| theorem | status | data set | claimed | leaked |"
     yield "| --- | --- | --- | ---: | ---: |"
-    for line in lines:
+    first = recorded(lines)
+    for line in [*first, *(line for line in lines if line not in first)]:
         case = line.theorem.refutation
         if case is not None:
             claimed, leaked = line.on_record or (case.claimed, case.leaked)

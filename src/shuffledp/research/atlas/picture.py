@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from shuffledp.display.palette import COLOURS, GROUND, QUIET
 from shuffledp.display.plot import new_figure
 from shuffledp.research.atlas.cell import Cell, Judgement
-from shuffledp.research.atlas.summary import Line
+from shuffledp.research.atlas.summary import Line, recorded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,12 +61,16 @@ def draw(cells: Sequence[Cell], lines: Sequence[Line], *, broken_only: bool = Fa
     """Theorems that answer somewhere, the broken ones first, or those alone."""
     shown = [line for line in lines if (line.violations if broken_only else line.answered)]
     shown.sort(key=lambda line: -len(line.violations))
+    central = recorded(lines)
+    shown = [*central, *shown]
     row = {line.theorem.id: i for i, line in enumerate(shown)}
     blocks = _blocks(_with_answers(cells, row) if broken_only else cells)
     main, key = (0.42 if broken_only else 0.27) * len(shown) + 1.4, 1.1
     figure, (axes, below) = new_figure(width=9.0, height=(main + key) / 2.0, rows=2)
     axes.get_gridspec().set_height_ratios([main, key])
     _draw_cells(axes, blocks, row)
+    for i, line in enumerate(central):
+        _whole_row(axes, i, blocks[-1].right, line)
     axes.set(xlim=(0.0, blocks[-1].right), ylim=(len(shown), 0.0))
     axes.set_yticks([i + 0.5 for i in range(len(shown))], [_label(line) for line in shown])
     for tick, line in zip(axes.get_yticklabels(), shown, strict=True):
@@ -74,7 +78,7 @@ def draw(cells: Sequence[Cell], lines: Sequence[Line], *, broken_only: bool = Fa
     _mark_blocks(axes, blocks, len(shown))
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    broken = sum(len(line.violations) for line in shown)
+    broken = sum(len(line.violations) for line in shown) + len(central)
     axes.set_title(
         f"{broken} places where a data set leaks more than is claimed",
         loc="left",
@@ -84,6 +88,26 @@ def draw(cells: Sequence[Cell], lines: Sequence[Line], *, broken_only: bool = Fa
     )
     _draw_key(below, blocks[0])
     return figure
+
+
+def _whole_row(axes: Any, row: int, width: float, line: Line) -> None:
+    """One red cell with its numbers: what is claimed, and what the data set on record leaks."""
+    from matplotlib.patches import Rectangle
+
+    case = line.theorem.refutation
+    assert case is not None
+    claimed, leaked = line.on_record or (case.claimed, case.leaked)
+    axes.add_patch(Rectangle((0.0, row + 0.04), width, 0.92, facecolor=_BROKEN, lw=0))
+    given = ", ".join(f"{name} = {value:g}" for name, value in case.parameters.items())
+    axes.text(
+        0.5 * width,
+        row + 0.5,
+        f"epsilon {claimed:.3g} claimed, {leaked:.4g} leaked ({given})",
+        ha="center",
+        va="center",
+        fontsize=7,
+        color="white",
+    )
 
 
 def _with_answers(cells: Sequence[Cell], row: Mapping[str, int]) -> list[Cell]:

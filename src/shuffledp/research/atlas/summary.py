@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.accounting.bounds import Theorem, all_bounds, all_theorems
-from shuffledp.accounting.protocols.named import SHAPES
+from shuffledp.accounting.protocols.named import CENTRAL, SHAPES
 from shuffledp.accounting.protocols.refute import recompute
 from shuffledp.labels import Direction, Status
 from shuffledp.research.atlas.cell import Cell, ClaimedValue, Judgement
@@ -47,6 +47,22 @@ class Line:
             if self.on_record is None
             else dict(zip(("claimed", "leaked"), self.on_record, strict=True)),
         }
+
+
+def recorded(lines: Sequence[Line]) -> list[Line]:
+    """Refuted theorems of trusted servers, which no place of the grid is about, by what they hide:
+    the data set on record has their cell."""
+    found = [
+        line
+        for line in lines
+        if line.on_record and line.theorem.refutation.mechanism in CENTRAL  # type: ignore[union-attr]
+    ]
+    return sorted(found, key=_hidden)
+
+
+def _hidden(line: Line) -> float:
+    claimed, leaked = line.on_record or (1.0, 1.0)
+    return claimed / leaked
 
 
 def lines(cells: Sequence[Cell]) -> list[Line]:

@@ -3,6 +3,7 @@ and how tight our own bounds are."""
 
 from shuffledp.research.reproduce import (
     adult_training,
+    allocation2025,
     best_accuracy,
     central,
     chen2024,
@@ -21,6 +22,24 @@ ITEMS: dict[str, Item] = {
     "central-batches": Item(
         "Chua et al. 2024, 2025; Feldman, Shenfeld 2025: central DP-SGD by how batches are drawn",
         central.batches,
+    ),
+    "feldman-2025-noise": Item(
+        "Feldman, Shenfeld 2025: random allocation, epsilon over sigma", allocation2025.over_noise
+    ),
+    "feldman-2025-epochs": Item(
+        "Feldman, Shenfeld 2025: random allocation, epsilon over epochs",
+        allocation2025.over_epochs,
+    ),
+    "feldman-2025-steps": Item(
+        "Feldman, Shenfeld 2025: random allocation, epsilon over steps", allocation2025.over_steps
+    ),
+    "feldman-2025-joined": Item(
+        "Feldman, Shenfeld 2025: random allocation, epsilon over the steps an example joins",
+        allocation2025.over_joined,
+    ),
+    "chua-2025-simulation": Item(
+        "Chua et al. 2025 (balls and bins): delta over epsilon, simulated and proven",
+        allocation2025.balls_and_bins,
     ),
     "ietf-ppm-rappor": Item(
         "draft-wang-ppm-differential-privacy: epsilon of summed symmetric RAPPOR",

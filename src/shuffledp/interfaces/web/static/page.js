@@ -15,6 +15,7 @@ const FIELDS = {
   sequential: { label: "Reports may depend on earlier ones", check: true },
   only_sums: { label: "Only the sum of all reports is released", check: true },
   noise: { label: "Noise", hint: "such as poisson:rate=42.7", text: true, start: "poisson:rate=42.7" },
+  pairs: { label: "Pairs for and against a value", text: true, start: "negative-binomial:shape=0.01,ratio=0.95" },
   messages: { label: "Messages per user", start: "8" },
   modulus: { label: "Modulus", hint: "empty: large enough" },
   by_users: { label: "Each user adds the dummies", check: true },
@@ -30,6 +31,7 @@ const MULTIPLIER = { label: "Noise multiplier sigma", start: "1" };
 const OWN = {
   "noise-share": { noise: { start: "polya:shape=1e-5,scale=2" } },
   "split-and-mix": { noise: { start: "polya:shape=1e-5,scale=10" } },
+  "paired-dummies": { noise: { start: "negative-binomial:shape=1e-3,ratio=0.6" } },
   allocation: { sigma: MULTIPLIER, k: { label: "Steps that each example joins", hint: "1 if empty" } },
   minibatches: { sigma: MULTIPLIER },
 };
