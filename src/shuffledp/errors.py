@@ -55,6 +55,10 @@ class RegimeError(ShuffleDPError, ValueError):
         super().__init__(f"{who} requires {condition}. Got {value}.")
 
 
+_FEW = 20
+"""So many names are listed in an error."""
+
+
 class UnknownTheoremError(ShuffleDPError, KeyError):
     """No theorem of that id is registered."""
 
@@ -62,9 +66,10 @@ class UnknownTheoremError(ShuffleDPError, KeyError):
         self.theorem = theorem
         near = get_close_matches(theorem.lower(), known, n=1)
         hint = f" (did you mean {near[0]}?)" if near else ""
+        few = len(known) <= _FEW
+        listed = f"one of {', '.join(known)}" if few else "an id that `shuffledp theorems` lists"
         super().__init__(
-            f"The 'theorem' parameter must be an id that `shuffledp theorems` lists{hint}."
-            f" Got {theorem!r} instead."
+            f"The 'theorem' parameter must be {listed}{hint}. Got {theorem!r} instead."
         )
 
 

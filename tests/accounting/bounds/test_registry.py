@@ -113,8 +113,10 @@ def test_what_its_authors_call_approximate_is_asymptotic_with_its_violation_on_r
         assert BOUNDS[name].theorem.refutation is not None
 
 
-def test_unknown_theorem_names_the_known_ones() -> None:
-    with pytest.raises(UnknownTheoremError, match="stronger-clones") as caught:
+def test_an_unknown_theorem_gets_the_nearest_name_and_where_all_are_listed() -> None:
+    with pytest.raises(UnknownTheoremError, match="did you mean stronger-clones"):
+        get_bound("stronger-clone")
+    with pytest.raises(UnknownTheoremError, match="`shuffledp theorems` lists") as caught:
         get_bound("no-such-theorem")
     assert "no-such-theorem" in str(caught.value)
     assert isinstance(caught.value, KeyError)

@@ -191,7 +191,7 @@ def test_a_shuffle_alone_is_booked_before_it_is_written(folder: Path, tmp_path: 
 
 HISTOGRAM = f"--task histogram {LISTED} {TARGET} --mechanism krr"
 BAD = {
-    "missing column": (f"run survey.csv --column nowhere {HISTOGRAM}", "2 names in its first"),
+    "missing column": (f"run survey.csv --column nowhere {HISTOGRAM}", "2 names in the first"),
     "no such name": (f"run survey.parquet --column nowhere {HISTOGRAM}", "dest, delay, extra"),
     "missing file": (f"run nothing.csv --column dest {HISTOGRAM}", "readable"),
     "not a table": (f"run survey.txt --column dest {HISTOGRAM}", ".csv or .parquet"),

@@ -71,6 +71,7 @@ VALUES: dict[str, st.SearchStrategy[object]] = {
     "g": st.integers(2, 4096),
     "d": st.integers(1, 10),
     "levels": st.integers(1, 200),
+    "width": _log_uniform(1e-3, 1.0),
 }
 CROWD = {
     "check_in": _log_uniform(1e-3, 1.0),

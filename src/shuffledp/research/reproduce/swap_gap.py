@@ -18,6 +18,8 @@ RANDOMIZERS: dict[str, tuple[str, dict[str, int]]] = {
     "krr, k = 10": ("krr", {"k": 10}),
     "laplace": ("laplace", {}),
     "piecewise": ("piecewise", {}),
+    "plateau": ("plateau", {}),
+    "rounding": ("rounding", {}),
     "one-bit": ("one-bit", {}),
     "rappor, k = 10": ("rappor", {"k": 10}),
     "oue, k = 10": ("oue", {"k": 10}),
