@@ -22,7 +22,7 @@ from shuffledp.accounting.bounds.scopes import (
 )
 from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd
-from shuffledp.accounting.curves.convert import tradeoff_below
+from shuffledp.accounting.curves.convert import Profile, tradeoff_below
 from shuffledp.accounting.curves.ends import Ends
 from shuffledp.accounting.curves.gdp import gaussian_log_delta, gaussian_start
 from shuffledp.accounting.curves.losses import Samples, renyi_above
@@ -98,12 +98,17 @@ def swap_curve(pairs: list[Swap], counts: tuple[int, ...], eps0: float) -> SwapC
 
 
 def falling_curve(delta: Callable[[float, float], float], power: float, eps0: float) -> SwapCurve:
+    """From upper bounds on delta at an epsilon, of some width; ``power``: see ``falling``."""
+    mu = math.sqrt(min(power, 1e4))
+    return SwapCurve(falling(delta, mu), PureEnd(eps0), guess=partial(gaussian_start, mu))
+
+
+def falling(delta: Callable[[float, float], float], mu: float) -> Profile:
     """From upper bounds on delta at an epsilon, of some width.
 
     Deep in the tail a bound may fail: then those at smaller epsilons, which hold too, are asked.
-    ``power``: mu^2 in the limit of many users.
+    ``mu``: of the limit of many users.
     """
-    mu = math.sqrt(min(power, 1e4))
 
     def poor(value: float, epsilon: float) -> bool:
         return math.log(max(value, _LEAST_CHARGE)) > _POOR * gaussian_log_delta(mu, epsilon)
@@ -119,7 +124,7 @@ def falling_curve(delta: Callable[[float, float], float], power: float, eps0: fl
                     break
         return Enclosure(value, value)
 
-    return SwapCurve(profile, PureEnd(eps0), guess=partial(gaussian_start, mu))
+    return profile
 
 
 class SwapCurve(ProfileCurve):

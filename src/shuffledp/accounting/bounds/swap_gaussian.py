@@ -332,15 +332,11 @@ class _Moved:
     def _levels(self) -> list[float]:
         """Values of C, from the least to the largest told apart from 1."""
         least = 1.0 / (1.0 + max(window.least for _, window in self.known))
-        found = [least]
         most = max(
             min(math.exp(min(x.third * (self.reach + 0.5 * x.third), 600.0)) / w.least, 1e3)
             for x, w in self.known
         )
-        top = min(max(most / (1.0 + most), 1.5 * least), max(_MOST_SHARE, 2.0 * least))
-        while found[-1] < top:
-            found.append(min(found[-1] * _LEVELS, top))
-        return found
+        return levels_of(least, most)
 
     def _excesses(self, places: Array, rows: Array) -> tuple[list[float], list[float]]:
         """For each level log E(sum of W)+ but for the victim's own factor, and theta."""
@@ -373,36 +369,66 @@ class _Moved:
         crowd, e, half = self.crowd, self.e, triples.half
         scale = self.unit / window.least
         top = self.reach + 2.0
-        edges = np.append(-top, np.arange(-4.0, top, 0.1))
-        edges = np.append(edges, top)
-        chance = np.array([tail(x) for x in edges.tolist()])
-        lost = 4.0 * FORMULA * chance[:-1]
-        chance = np.append(1.0 - chance[1], chance[1:-1] - chance[2:]) + lost
-        z = edges[1:]  # the right end of each cell
+        z, chance = chance_cells(top)
         own = np.exp(half * z - 0.5 * half**2) - e * np.exp(-half * z - 0.5 * half**2)
         ratio = np.exp(np.maximum(0.0, triples.third * (z + 0.5 * triples.third))) / window.least
         share = np.append(ratio / (1.0 + ratio), 1.0 / (1.0 + window.least))
         chance = np.append(crowd.participation * chance, 1.0 - crowd.participation)
         own = np.append(own, 1.0 - e)
         own = scale * own + FORMULA * (np.abs(own) + e)
-        nodes = np.array([*self.levels, 1.0])
-        # the hat functions of the levels: the sum is convex in C, so below its chords
-        at = np.clip(np.searchsorted(nodes, share, "right") - 1, 0, nodes.size - 2)
-        part = np.clip((share - nodes[at]) / (nodes[at + 1] - nodes[at]), 0.0, 1.0)
-        part = np.minimum(up(part, SUMS) + 1e-14, 1.0)
-        value = math.exp(window.log_cost)
-        for i, (log, theta) in enumerate(zip(logs, thetas, strict=True)):
-            weight = np.where(at == i, chance * (1.0 - part), 0.0)
-            weight += np.where(at + 1 == i, chance * part, 0.0)
-            moment = float((weight * np.exp(np.minimum(theta * own, 600.0))).sum())
-            value += math.exp(min(log + math.log(max(moment, 1e-305)), 600.0)) / self.unit
-        last = np.where(at + 1 == nodes.size - 1, chance * part, 0.0)
         # C = 1: at most the sum of positive parts; E a / r = 1, E (a / r)^2 <= e^(diameter^2)
         square = self._curvature(triples, window) * self.steep * math.exp(self.swap.diameter**2)
         many = crowd.others * crowd.rate * (1.0 + square)
-        value += float((last * (many + np.maximum(own, 0.0))).sum()) / window.least
+        sums, at_one = over_levels(self.levels, logs, thetas, chance, own, share, many)
+        value = math.exp(window.log_cost) + sums / self.unit + at_one / window.least
         rest = crowd.participation * (tail(top - half) + tail(top) * many)
         return up(value + rest / window.least, SUMS)
+
+
+def levels_of(least: float, most: float) -> list[float]:
+    """Values of C from the least to the largest told apart from 1, for G of at most ``most``."""
+    found = [least]
+    top = min(max(most / (1.0 + most), 1.5 * least), max(_MOST_SHARE, 2.0 * least))
+    while found[-1] < top:
+        found.append(min(found[-1] * _LEVELS, top))
+    return found
+
+
+def chance_cells(top: float) -> tuple[Array, Array]:
+    """The right ends of cells of a normal variable up to ``top``, and at least their chances."""
+    edges = np.append(-top, np.arange(-4.0, top, 0.1))
+    edges = np.append(edges, top)
+    chance = np.array([tail(x) for x in edges.tolist()])
+    lost = 4.0 * FORMULA * chance[:-1]
+    return edges[1:], np.append(1.0 - chance[1], chance[1:-1] - chance[2:]) + lost
+
+
+def over_levels(
+    levels: list[float],
+    logs: list[float],
+    thetas: list[float],
+    chance: Array,
+    own: Array,
+    share: Array,
+    many: float,
+) -> tuple[float, float]:
+    """E(own + sum of W)+ where C is ``share``, from its logarithms at the levels and at C = 1.
+
+    The sum is convex in C, so below its chords: hat functions of the levels. At C = 1 it is at most
+    ``many`` and what is positive of the victim's own.
+    """
+    nodes = np.array([*levels, 1.0])
+    at = np.clip(np.searchsorted(nodes, share, "right") - 1, 0, nodes.size - 2)
+    part = np.clip((share - nodes[at]) / (nodes[at + 1] - nodes[at]), 0.0, 1.0)
+    part = np.minimum(up(part, SUMS) + 1e-14, 1.0)
+    value = 0.0
+    for i, (log, theta) in enumerate(zip(logs, thetas, strict=True)):
+        weight = np.where(at == i, chance * (1.0 - part), 0.0)
+        weight += np.where(at + 1 == i, chance * part, 0.0)
+        moment = float((weight * np.exp(np.minimum(theta * own, 600.0))).sum())
+        value += math.exp(min(log + math.log(max(moment, 1e-305)), 600.0))
+    last = np.where(at + 1 == nodes.size - 1, chance * part, 0.0)
+    return value, float((last * (many + np.maximum(own, 0.0))).sum())
 
 
 def _below(x: float, ratio: float) -> float:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.bounds.scopes import known_law
 from shuffledp.accounting.bounds.swap import LEAST_BUDGET, MOST_BUDGET, swap, swap_curve
 from shuffledp.accounting.bounds.swap_gaussian import swap_gaussian
+from shuffledp.accounting.bounds.swap_gaussian_personal import (
+    gaussian_classes_curve,
+    gaussian_classes_swap,
+)
 from shuffledp.accounting.bounds.swap_laplace import swap_laplace
 from shuffledp.accounting.bounds.swap_laplace_personal import laplace_classes_curve
 from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.bounds.tightest import Tightest
 from shuffledp.accounting.curves import Curve
+from shuffledp.accounting.curves.gdp import gaussian_log_delta
 from shuffledp.accounting.randomizers import Randomizer
-from shuffledp.accounting.randomizers.families import Family, GaussianFamily, LaplaceFamily
+from shuffledp.accounting.randomizers.families import Family, LaplaceFamily
+from shuffledp.accounting.randomizers.triples import worst_separation
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status, Theorem
+from shuffledp.numerics.enclosure import Enclosure
 from shuffledp.numerics.rounding import Array
 
 _CLASSES = 12
@@ -25,6 +35,9 @@ _ROWS = 400
 """Of laws and pairs, above which nobody would wait."""
 _NORMAL_CROWD = 300
 """Equal normal noise hides fewer users hardly better than a blanket does."""
+_SAME, _POOR = 0.98, 0.8
+"""Users of other noise that add less are not counted; a bound is poor if its logarithm is less than
+such a share of what is expected."""
 
 
 def swap_of_equals(randomizer: Randomizer, n: int) -> Curve:
@@ -39,8 +52,6 @@ def swap_of_classes(
     """A victim of this strength among so many others of each strength."""
     if others.size == 0 or (others == strength).all():
         return swap_of_equals(family.member(strength), int(counts.sum()) + 1)
-    if isinstance(family, GaussianFamily):  # reports with other noise are given away
-        return swap_of_equals(family.member(strength), int(counts[others == strength].sum()) + 1)
     if isinstance(family, LaplaceFamily):
         return laplace_classes_curve(strength, others.tolist(), counts.tolist())
     strengths, users = _few(family, others, counts)
@@ -55,6 +66,47 @@ def swap_of_classes(
     if not pairs or sum(len(pair.laws) for pair in pairs) > _ROWS:
         raise RegimeError("few kinds of known laws that all allow every report", family.name)
     return swap_curve(pairs, tuple(int(x) for x in users), family.pure_epsilon(strength))
+
+
+def swap_of_noises(
+    family: Family,
+    strength: float,
+    weakest: float,
+    others: Array,
+    counts: NDArray[np.int64],
+    gone: int,
+) -> Curve:
+    """A victim of any strength down to the weakest, where noise was added to weaker reports.
+
+    Among users of all levels of noise, or among equals alone: whichever hides the victim better.
+    """
+    equals = int(counts[others == strength].sum()) - gone
+    alone: Curve | None = None
+    if weakest == strength and equals + 1 >= _NORMAL_CROWD:
+        alone = swap_of_equals(family.member(strength), equals + 1)
+    if alone is not None and (others == strength).all():
+        return alone
+    try:
+        swap = gaussian_classes_swap(strength, weakest, others, counts, gone)
+    except RegimeError:
+        if alone is None:
+            raise
+        return alone
+    if alone is None:
+        return gaussian_classes_curve(swap, coarse=weakest < strength)
+    power = worst_separation("line", strength) / equals
+    if swap.power > _SAME * power:
+        return alone
+    mixed, equal = gaussian_classes_curve(swap, coarse=False), alone
+
+    def profile(epsilon: float, width: float) -> Enclosure:
+        value = mixed.forward(epsilon, width)
+        if math.log(max(value.upper, 1e-300)) > _POOR * gaussian_log_delta(swap.mu, epsilon):
+            other = equal.enclose(epsilon, width)
+            value = min(value, other, key=lambda x: x.upper)
+        return value
+
+    return replace(mixed, forward=profile)
 
 
 def _few(
@@ -86,8 +138,9 @@ def _few(
         " tell",
         validity="k-ary randomized response and channels of positive entries with budgets from 1e-4"
         " to 30, n >= 10; Laplace noise of up to six budgets from 0.01 to 6 not above the victim's,"
-        " 100 such others; Gaussian noise among 299 others or more of the same noise; budgets not"
-        " visible beside the reports, or only equals counted; what a user reports depends on"
+        " 100 such others; Gaussian noise on numbers, of sigma 0.67 or more among 299 others of the"
+        " same noise, of sigma 1 or more among 100 of about as much or more; budgets not visible"
+        " beside the reports, or only equals counted; what a user reports depends on"
         " that user's value alone, not on other reports",
         status=Status.PROVEN,
         direction=Direction.UPPER,

@@ -45,6 +45,12 @@ class Calibration(Shown):
         delta at the target epsilon.
     note
         What else than the target ended the search, if so.
+
+    Examples
+    --------
+    >>> from shuffledp import LDP, calibrate
+    >>> calibrate(LDP, epsilon=0.5, delta=1e-6, eps0=1.0).parameter
+    'n'
     """
 
     parameter: str

@@ -29,6 +29,7 @@ from shuffledp.accounting.bounds.swap_personal import (
     of_own_budgets,
     swap_of_classes,
     swap_of_equals,
+    swap_of_noises,
 )
 from shuffledp.accounting.bounds.tightest import Tightest
 from shuffledp.accounting.curves import Curve, PureEnd
@@ -385,11 +386,14 @@ class Personalized(Protocol):
         if self.budgets_visible:
             others = int(self._counts[low : high + 1].min()) - 1 - self.gone
             return swap_of_equals(self.family.member(strong), max(others, 0) + 1)
+        crowd = self._crowd(low, high)
+        gone = self.gone + (1 if low < high else 0)
+        if self.family.convolved:
+            ends = strong, float(self._strengths[low])
+            return swap_of_noises(self.family, *ends, crowd.strengths, crowd.counts, gone)
         if low < high and not self.family.nested:  # others may hide the strongest and not the rest
             weak = f"budgets {float(self._labels[low]):g} to {float(self._labels[high]):g}"
             raise RegimeError("one hidden budget in each class of users", weak)
-        crowd = self._crowd(low, high)
-        gone = self.gone + (1 if low < high else 0)
         if self.family.nested:  # the weakest help most
             counts = _without(-crowd.strengths, crowd.counts, gone)
         else:  # of each class, all who are gone

@@ -41,6 +41,8 @@ class Family(ABC):
     """Whether reports of different strengths have bounded likelihood ratios."""
     nested: ClassVar[bool] = False
     """Whether each report is a mixture of reports of any larger strength, of other values."""
+    convolved: ClassVar[bool] = False
+    """Whether each report is one of any larger strength with more noise added, of any strength."""
 
     def strengths(self, budgets: Array, deltas: Array | None) -> Array:
         """Strength of each user's report."""
@@ -252,6 +254,7 @@ class GaussianFamily(Family):
     name: ClassVar[str] = "Gaussian noise on [0, 1]"
     bounded: ClassVar[bool] = False
     pure: ClassVar[bool] = False
+    convolved: ClassVar[bool] = True
     places: ClassVar[tuple[str, ...]] = ("all at 0", "all at 1", "all at 1/2")
     _points: ClassVar[tuple[float, ...]] = (0.0, 1.0, 0.5)
 
