@@ -48,6 +48,8 @@ hooks: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(PIP) install -c constraints.txt -e '.[bench]'
 	$(PIP) install -c constraints.txt -e '.[peers]'
+	$(PYTHON) -m venv $(VENV)-allocation
+	$(VENV)-allocation/bin/python -m pip --quiet install PLD-accounting==2.0 random-allocation==1.0.5 pandas
 	$(BIN)/python bench/all.py
 
 docs: $(VENV)/.docs docs/generated/atlas.md docs/generated/gallery.md docs/generated/reference/index.md docs/generated/static/tex-svg-full.js

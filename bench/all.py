@@ -30,6 +30,7 @@ FIRST = (
     "gaussian",
     "personalized",
     "tradeoff",
+    "allocation",
     "sampling",
     "training",
     "web",
@@ -39,9 +40,10 @@ FIRST = (
 """In this order; others after them."""
 INTRODUCTION = """# Benchmarks
 
-Written by `make bench`; measured side by side in one run. Trust ratios and growth, not times: they depend on the machine.
+Written by `make bench`; each table measured side by side in one run. Trust ratios and growth, not times: these are from a 2-core machine
+that other work shared, and a quiet one takes less.
 Every question is asked once: *warm* figures are medians over distinct questions in one process, *cold*
-ones are the first question of a fresh process. Times are processor seconds of one core, except over HTTP.
+ones are the first question of a fresh process. Times are processor seconds, but by the clock over HTTP and in training.
 A ratio says how many times longer the other way takes.
 """
 
@@ -87,10 +89,11 @@ def main() -> None:
     written.parent.mkdir(exist_ok=True)
     for name in known:
         if name in chosen:
-            start = time.perf_counter()
+            start, used = time.perf_counter(), sum(os.times()[2:4])
             print(f"{name} …", end=" ", file=sys.stderr, flush=True)
             before[name] = figures_of(name)
-            print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
+            took, used = time.perf_counter() - start, sum(os.times()[2:4]) - used
+            print(f"{took:.0f} s, {used:.0f} of them computing", file=sys.stderr)
             found = {each: before[each] for each in known if each in before}
             written.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
             (HERE.parent / "docs" / "benchmarks.md").write_text(page(found), encoding="utf-8")

@@ -153,8 +153,8 @@ def _draws(values: Array, weights: Array, count: int) -> tuple[int, Array, Array
     factorials = np.array([math.lgamma(j + 1.0) for j in range(count + 1)])
     if count > kinds:
         counts = _multisets(kinds, count)
-        log_mass = factorials[count] - factorials[counts].sum(axis=1) + counts @ weights
-        return kinds, counts @ values, log_mass
+        log_mass = factorials[count] - factorials[counts].sum(axis=1) + _weighed(counts, weights)
+        return kinds, _weighed(counts, values), log_mass
     last, run = np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp)
     sums, log_mass = np.zeros(1), np.full(1, factorials[count])
     for _ in range(count):  # one value more, not before the last
@@ -166,6 +166,11 @@ def _draws(values: Array, weights: Array, count: int) -> tuple[int, Array, Array
         sums = np.repeat(sums, repeats) + values[last]
         log_mass = np.repeat(log_mass, repeats) + weights[last] - np.log(run)
     return count, sums, log_mass
+
+
+def _weighed(counts: NDArray[np.intp], each: Array) -> Array:
+    """counts @ each, in this thread."""
+    return np.asarray(np.einsum("ij,j->i", counts, each))
 
 
 def _multisets(kinds: int, count: int) -> NDArray[np.intp]:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from shuffledp.numerics.binomial import log_mass
+from shuffledp.numerics.frequencies import inner
 from shuffledp.numerics.rounding import SUMS, Array, up
 from shuffledp.numerics.search import bisect
 
@@ -39,7 +40,7 @@ def composed_epsilon(epsilon: float, rounds: int, delta: float) -> float:
 
     def spent(total: float) -> float:
         gap = -np.expm1(np.minimum(total - loss, 0.0))
-        return up(float(mass @ gap), SUMS) + _TAIL
+        return up(inner(mass, gap), SUMS) + _TAIL
 
     if spent(0.0) <= delta:
         return 0.0

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from shuffledp.numerics.enclosure import Enclosure
-from shuffledp.numerics.frequencies import product
+from shuffledp.numerics.frequencies import inner, product
 from shuffledp.numerics.lognormal_mean import LognormalMean
 from shuffledp.numerics.normal import cdf
 from shuffledp.numerics.rounding import Array, roundings
@@ -86,8 +86,8 @@ def _price(k: int, h: float, strike: float, sign: float) -> tuple[float, float]:
     value, rounding = _given(total, most, k, h, strike, sign)
     alias = 2.01 * (k - 1) * math.exp(-_DEPTH)
     tail = 2.0 * (k - 1) * math.erfc((_REACH - 1.0 - lean * root) / math.sqrt(2.0))
-    price = float(weight @ value)
-    return price, float(weight @ rounding) + (alias + tail) * (k + strike) + roundings(2048) * price
+    price = inner(weight, value)
+    return price, inner(weight, rounding) + (alias + tail) * (k + strike) + roundings(2048) * price
 
 
 def _products(axes: list[Array]) -> Array:

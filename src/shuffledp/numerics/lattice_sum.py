@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.numerics.frequencies import product
+from shuffledp.numerics.frequencies import inner, product
 from shuffledp.numerics.logs import log_above_zero
 from shuffledp.numerics.rounding import SUMS, Array, all_orders, down, roundings, up
 
@@ -91,7 +91,7 @@ def sum_law(masses: Array, counts: NDArray[np.int64], theta: float = 0.0) -> Sum
     spectrum[1 : last + 1] = modulus * np.exp(1j * phase).conj()
     values = np.fft.irfft(spectrum, size)
     total = 1.0 + 2.0 * float(modulus.sum())
-    bound = 2.0 * float(modulus @ np.expm1(np.minimum(relative, 700.0)))
+    bound = 2.0 * inner(modulus, np.expm1(np.minimum(relative, 700.0)))
     bound += roundings(12.0 * math.log2(size) + 40.0) * total
     error = all_orders(bound) / size + cut + outside
     lowest, highest = max(0, -start), min(size, support - start + 1)

@@ -26,6 +26,7 @@ from shuffledp.numerics.frequencies import (
     MAX_EXPONENT,
     Measure,
     Product,
+    inner,
     narrowed,
     scaled,
     shortest,
@@ -274,8 +275,8 @@ def _enumerate(sums: _Sums, box: list[tuple[int, int]], depth: float) -> tuple[E
     p = np.exp(log_p - top)
     size = 2 * math.lgamma(n + 1.0) - n * float(log_w.min())
     error = all_orders(n) * part.rho + roundings(16 * (v.size + 4) * (size + 8) + 2 * s.size)
-    low_sum = float(p @ np.maximum(s - blur, 0.0)) * math.exp(-error) / n
-    high_sum = float(p @ np.maximum(s + blur, 0.0)) * math.exp(error) / n + 1e-300
+    low_sum = inner(p, np.maximum(s - blur, 0.0)) * math.exp(-error) / n
+    high_sum = inner(p, np.maximum(s + blur, 0.0)) * math.exp(error) / n + 1e-300
     # Outside the box: tilted probability < 2 v.size e^-depth, and S+ e^(-theta S) <= 1/theta.
     log_m = sums.log_m + sums.log_m_error
     missed = scaled(2 * v.size / (sums.theta * n), n * log_m - depth, 1)

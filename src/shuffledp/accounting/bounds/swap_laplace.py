@@ -50,7 +50,7 @@ _SLACK, _SUMMED, _FORMULA = 1e-10, 1e-9, 1e-11
 _STEEPEST = 3.0
 """theta |W| is kept below: moments bound nothing beyond, and ``skewness`` is convex up to 4 only."""
 _POWER = 1.7
-_SETTLED = 1e-4
+_SETTLED = 1e-6
 """theta is then near enough to the best: its bound, at its least, hardly changes."""
 _SHARES, _ALIKE = 8, 1e-7
 """Cells of the share of others left of the victim's middle; what one for all may lose."""
