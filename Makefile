@@ -8,7 +8,7 @@ WORKERS ?= 2
 DEVICE = src/shuffledp/service/server/static/device.js
 SOURCES = $(shell find src/shuffledp -name '*.py' -not -path '*/interfaces/*')
 
-.PHONY: demo demo-service test test-all test-fl mutants lint hooks bench docs dist clean
+.PHONY: demo demo-service test test-all test-fl mutants lint hooks bench docs calculator dist clean
 
 demo: $(VENV)/.plot
 	$(BIN)/shuffledp account --eps0 2 --n 100000 --delta 1e-6 --plot demo.png
@@ -50,7 +50,7 @@ bench: $(VENV)/.ready
 	$(PIP) install -c constraints.txt -e '.[peers]'
 	$(BIN)/python bench/all.py
 
-docs: $(VENV)/.docs docs/generated/atlas.md docs/generated/gallery.md docs/generated/static/tex-svg-full.js
+docs: $(VENV)/.docs docs/generated/atlas.md docs/generated/gallery.md docs/generated/reference/index.md docs/generated/static/tex-svg-full.js
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "Site: build/docs/index.html"
 
@@ -60,12 +60,19 @@ docs/generated/atlas.md: $(VENV)/.docs $(SOURCES)
 docs/generated/gallery.md: $(VENV)/.docs $(SOURCES) docs/gallery.py
 	$(BIN)/python docs/gallery.py docs/generated
 
+docs/generated/reference/index.md: $(VENV)/.docs $(SOURCES) docs/reference.py
+	$(BIN)/python docs/reference.py $(dir $@)
+
 # Formulas are drawn in the browser, without a network
 docs/generated/static/tex-svg-full.js: $(VENV)/.docs
 	mkdir -p build $(dir $@)
 	$(NPM) pack --silent --pack-destination build mathjax@3.2.2
 	tar -xzf build/mathjax-3.2.2.tgz -C $(dir $@) --strip-components=2 package/es5/$(notdir $@)
 	touch $@
+
+# The calculator as files for any web server: Python runs in the browser
+calculator: $(VENV)/.ready
+	$(BIN)/python browser/calculator.py build/calculator
 
 # Wheel and source package in dist/; both are installed into empty environments and asked something
 dist: $(VENV)/.ready $(DEVICE)

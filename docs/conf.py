@@ -10,8 +10,9 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_click",
     "sphinx_copybutton",
+    "sphinx_design",
 ]
-myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
@@ -19,10 +20,11 @@ nb_execution_timeout = 300
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 html_theme = "furo"
-html_static_path = ["generated/static"]
+html_static_path = ["generated/static", "site.css"]
+html_css_files = ["site.css"]
 mathjax_path = "tex-svg-full.js"
 html_title = f"shuffledp {__version__}"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_mock_imports = ["torch", "dp_accounting", "opacus", "opendp", "flwr", "psycopg", "pyspark"]
-suppress_warnings = ["myst.header"]
+suppress_warnings = ["myst.header", "ref.python"]  # two modules may have a class of one name

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from shuffledp.display.plot import save_figure
 from shuffledp.research.reproduce import ITEMS, Result
 
 
@@ -21,14 +22,19 @@ def cell(value: object) -> str:
 
 def section(name: str, title: str, result: Result) -> Iterator[str]:
     """One item: remarks, picture, table."""
-    yield f"## {title}"
-    yield ""
+    yield from (f"({name})=", f"## {title}", "")
     yield f"`shuffledp reproduce {name}`; data: {{download}}`{name}.csv`, {{download}}`{name}.json`."
     yield ""
     for remark in result.remarks:
         yield f"* {remark}"
     yield ""
-    yield f"![{title}]({name}.png)"
+    for ending, where in (("svg", "light"), ("dark.svg", "dark")):
+        yield from (
+            f"```{{image}} {name}.{ending}",
+            f":alt: {title}",
+            f":class: only-{where}",
+            "```",
+        )
     yield ""
     yield "| " + " | ".join(str(column).replace("|", "\\|") for column in result.columns) + " |"
     yield "|" + " --- |" * len(result.columns)
@@ -37,20 +43,39 @@ def section(name: str, title: str, result: Result) -> Iterator[str]:
     yield ""
 
 
+def thumbnails(titles: dict[str, str]) -> Iterator[str]:
+    """All pictures at a glance, each a link to its section."""
+    yield from ("::::{grid} 2 2 3 3", ":gutter: 2", "")
+    for name, title in titles.items():
+        yield from (f":::{{grid-item-card}} {title}", f":link: {name}", ":link-type: ref", "")
+        for ending, where in (("svg", "light"), ("dark.svg", "dark")):
+            yield from (
+                f"```{{image}} {name}.{ending}",
+                f":class: only-{where}",
+                f":alt: {title}",
+                "```",
+            )
+        yield from (":::", "")
+    yield from ("::::", "")
+
+
 def main() -> None:
     folder = Path(sys.argv[1])
     lines = [
         "# Gallery",
         "",
-        "Every published table and figure that is recomputed, with the printed value beside ours where the paper prints"
-        " one, and remarks where the two differ. Training runs take longer: their results are [kept](../training/results.md).",
+        "Published tables and figures, recomputed: printed values beside ours, and remarks where the two differ."
+        " Training runs take longer: their results are [kept](../training/results.md).",
         "",
     ]
-    for name, item in ITEMS.items():
-        if item.takes:  # their results are kept: docs/training
-            continue
+    shown = {name: item for name, item in ITEMS.items() if not item.takes}
+    lines += thumbnails({name: item.title for name, item in shown.items()})
+    for name, item in shown.items():
         result = item.run()
         result.save(folder, name, item.title)
+        figure = result.figure(item.title)
+        for ending in ("svg", "dark.svg"):
+            save_figure(figure, folder / f"{name}.{ending}")
         lines += section(name, item.title, result)
         print(f"{name} done", file=sys.stderr)
     (folder / "gallery.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.tracer import ENTRY, follow
+from tests.tracer import follow
 
 BY_HANDLE = {
     "x86_64": {1, 18, 20, 296, 44, 46, 74, 75, 77},
@@ -48,14 +48,15 @@ def _killed_before(number: int, folder: Path, work: Callable[[], object]) -> boo
     """Whether there was such a call, and so an end."""
     seen = 0
 
-    def on_call(pid: int, kind: int, numbers: tuple[int, ...]) -> None:
+    def on_call(pid: int, _kind: int, numbers: tuple[int, ...]) -> bool:
         nonlocal seen
-        if kind == ENTRY and _changes(pid, folder, *numbers[:2]):
+        if _changes(pid, folder, *numbers[:2]):
             seen += 1
             if seen == number:
                 os.kill(pid, signal.SIGKILL)
+        return False
 
-    status = follow(work, on_call)
+    status = follow(work, BY_HANDLE | BY_NAME, on_call)
     if status not in (0, -signal.SIGKILL):
         raise SystemExit(f"the work failed by itself, with status {status}")
     return status != 0
@@ -64,8 +65,6 @@ def _killed_before(number: int, folder: Path, work: Callable[[], object]) -> boo
 def _changes(pid: int, folder: Path, call: int, handle: int) -> bool:
     if call in BY_NAME:
         return True
-    if call not in BY_HANDLE:
-        return False
     path = os.readlink(f"/proc/{pid}/fd/{handle}")
     return path == str(folder) or path.startswith(("socket:", f"{folder}/"))
 

@@ -71,8 +71,8 @@ def test_answers_of_runs_and_books_name_registered_theorems() -> None:
     ]
     for account in [
         *accounts,
-        CheckInRounds(5.0, 100, 1.0, 1e-5),
-        CheckInRounds(5.0, 100, 0.1, 1e-5),
+        CheckInRounds(20.0, 100, 1.0, 1e-5),
+        CheckInRounds(20.0, 100, 0.1, 1e-5),
     ]:
         for spent in (account.after(0), account.after(2)):
             for value in (spent.guarantee, *spent.claims):

@@ -58,6 +58,7 @@ PLAIN: dict[str, Any] = {
     "g": 3,
     "d": 2,
     "levels": 5,
+    "width": 0.3,
     "sigma": 1.0 / 3.0,
     "sensitivity": 0.7,
     "scalar": True,

@@ -63,7 +63,7 @@ class UnknownTheoremError(ShuffleDPError, KeyError):
         near = get_close_matches(theorem.lower(), known, n=1)
         hint = f" (did you mean {near[0]}?)" if near else ""
         super().__init__(
-            f"The 'theorem' parameter must be one of {', '.join(known)}{hint}."
+            f"The 'theorem' parameter must be an id that `shuffledp theorems` lists{hint}."
             f" Got {theorem!r} instead."
         )
 

@@ -14,7 +14,14 @@ from shuffledp.shown import Shown
 
 
 class Status(StrEnum):
-    """How far a number can be trusted, strongest first."""
+    """How far a number can be trusted, strongest first.
+
+    Examples
+    --------
+    >>> from shuffledp.labels import get_theorem
+    >>> get_theorem("stronger-clones").status is Status.PROVEN
+    True
+    """
 
     PROVEN = "PROVEN"
     """Worst case over all neighbouring data sets, by a proof we hold."""
@@ -29,7 +36,14 @@ class Status(StrEnum):
 
 
 class Direction(StrEnum):
-    """On which side of the true privacy loss a number lies."""
+    """On which side of the true privacy loss a number lies.
+
+    Examples
+    --------
+    >>> from shuffledp.labels import get_theorem
+    >>> get_theorem("stronger-clones").direction is Direction.UPPER
+    True
+    """
 
     UPPER = "UPPER"
     LOWER = "LOWER"

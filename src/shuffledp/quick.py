@@ -46,7 +46,8 @@ def run(
     low, high
         The public range of numbers.
     mechanism
-        A randomizer by name; "best" is the planner's choice.
+        A randomizer by name, or another shape of a plan (``planning.ALL_SHAPES``); "best" is the
+        planner's choice of a randomizer.
     simulation
         A seed for reproducible experiments, which protect nobody; the answer says so.
     **options
@@ -72,7 +73,10 @@ def run(
     from shuffledp.collection.devices import simulation as simulated
     from shuffledp.collection.pipeline import Embedded, Job, survey
     from shuffledp.collection.pipeline import run as collect
+    from shuffledp.collection.pipeline.counted import collect as count
+    from shuffledp.collection.pipeline.counted import shaped
     from shuffledp.collection.pipeline.tables import as_table
+    from shuffledp.collection.planning import ALL_SHAPES
 
     columns = (column,) if isinstance(column, str) else tuple(column)
     promised = eps0 if epsilon is None else epsilon
@@ -89,6 +93,8 @@ def run(
             options[name] = checks.real(name, end, "a number, for this task", -math.inf, math.inf)
     users = survey(table, columns, values=False)[0]
     job = Job(task, columns, users, epsilon=promised, delta=delta, mechanism=mechanism, **options)
-    job = job.calibrated() if eps0 is None else job.at_budget(eps0)
     stream = secure() if simulation is None else simulated(simulation)
+    if mechanism in ALL_SHAPES and eps0 is None:
+        return count(shaped(job), table, stream)[1]
+    job = job.calibrated() if eps0 is None else job.at_budget(eps0)
     return collect(job, table, Embedded(stream))[1]

@@ -149,6 +149,10 @@ def _windows(rng: random.Random) -> Spec:
     return call("DiscretePiecewise", levels=levels, window=rng.randint(1, levels), eps0=eps0(rng))
 
 
+def _width(rng: random.Random) -> float:
+    return some(rng, lambda: rng.choice([0.125, 0.3, 0.5, 0.7, 1.0]), lambda: _log(rng, 1e-9, 1.0))
+
+
 def _gaussian(rng: random.Random, scalar: bool | None = None) -> Spec:
     scalar = rng.random() < 0.5 if scalar is None else scalar
     sensitivity = rng.choice([1.0, 2.0, 1e-3])
@@ -165,7 +169,10 @@ def _prefix(rng: random.Random) -> Spec:
 
 def _coordinate(rng: random.Random) -> Spec:
     inner = rng.choice(
-        [MECHANISMS[name] for name in ("OneBitMean", "DiscreteLaplace", "Piecewise")]
+        [
+            MECHANISMS[name]
+            for name in ("OneBitMean", "RoundedResponse", "DiscreteLaplace", "Piecewise", "Plateau")
+        ]
     )
     return call("OneCoordinate", randomizer=inner(rng), dimensions=rng.choice([1, 2, 5]))
 
@@ -188,6 +195,10 @@ MECHANISMS: dict[str, Callable[[random.Random], Spec]] = {
     "SubsetSelection": _subset,
     "Piecewise": lambda rng: call("Piecewise", eps0=eps0(rng)),
     "DiscretePiecewise": _windows,
+    "Plateau": lambda rng: call("Plateau", width=_width(rng), eps0=eps0(rng)),
+    "RoundedResponse": lambda rng: call(
+        "RoundedResponse", k=rng.choice([2, 3, 4, 10]), eps0=eps0(rng)
+    ),
     "UnaryEncoding": _unary,
     "rappor": lambda rng: call("rappor", k=rng.choice([2, 3, 4, 100]), eps0=eps0(rng)),
     "optimised_unary": lambda rng: call(

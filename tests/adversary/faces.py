@@ -37,6 +37,8 @@ MECHANISMS: dict[str, Callable[[random.Random], Given]] = {
     "subset": lambda rng: {"k": rng.choice([3, 10])},
     "one-bit": lambda rng: {},
     "piecewise": lambda rng: {},
+    "plateau": lambda rng: rng.choice([{}, {"width": 0.2}]),
+    "rounding": lambda rng: rng.choice([{}, {"k": 5}]),
 }
 """Every name of the catalogue but the file; the tests compare."""
 
@@ -70,7 +72,7 @@ def _words(given: Given) -> list[str]:
 
 _QUESTIONS = ("delta", "epsilon", "order", "alpha")
 _BLANK = (
-    "eps0", "delta0", "k", "g", "d", "levels", "sigma", "sensitivity", "scalar", "channel",
+    "eps0", "delta0", "k", "g", "d", "levels", "width", "sigma", "sensitivity", "scalar", "channel",
     "check_in", "drawn", "rounds", "n", "colluders", "minimum_batch",
 )  # fmt: skip
 

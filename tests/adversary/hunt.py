@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tests.adversary import shapes
 from tests.adversary.deployments import Case, Spec, draw, question
 from tests.adversary.judge import Fault, TooLarge, judge, judge_budget, judge_theorems
-from tests.adversary.relations import judge_band, judge_relation, relation
+from tests.adversary.relations import judge_band, judge_relation, relation, shaped_relation
 
 Judge = Callable[[Any], Fault | None]
 
@@ -23,20 +24,22 @@ class TooSlow(BaseException):
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise TooSlow after so many seconds."""
+    """Raise TooSlow after so many seconds of the processor, so that a busy machine draws the same cases."""
 
     def ring(_number: int, _frame: object) -> None:
         raise TooSlow
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
+SHAPED = 0.3
+"""Share of deployments whose analyst sees numbers."""
 _OTHERS: list[tuple[float, Judge]] = [
     (0.04, judge_theorems),
     (0.09, judge_band),
@@ -48,10 +51,17 @@ _OTHERS: list[tuple[float, Judge]] = [
 def chosen(rng: random.Random, patience: float) -> tuple[object, Judge]:
     """A case and how to judge it."""
     if rng.random() < 0.05 + 0.15 * patience:
-        return relation(rng, patience), judge_relation
-    deployment = draw(rng, patience)
-    case = Case(deployment, *question(rng, deployment, patience))
+        draw_two = shaped_relation if rng.random() < SHAPED else relation
+        return draw_two(rng, patience), judge_relation
+    if rng.random() < SHAPED:
+        deployment = shapes.rounds(rng) if rng.random() < 0.15 else shapes.shape(rng, patience)
+    else:
+        deployment = draw(rng, patience)
+    any_kind = 0.0 if shapes.endless(deployment) else patience
+    case = Case(deployment, *question(rng, deployment, any_kind))
     kind = rng.random()
+    if deployment.name in shapes.COUNTED:
+        return case, next((each for share, each in _OTHERS[:2] if kind < share), judge)
     if deployment.name == "Shuffled":
         return case, next((each for share, each in _OTHERS if kind < share), judge)
     return case, judge

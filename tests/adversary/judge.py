@@ -18,7 +18,9 @@ import shuffledp
 from shuffledp import Interval, ShuffleDPError, Status, Value
 from shuffledp.errors import InternalError
 from shuffledp.labels import Direction
+from tests.adversary import shapes
 from tests.adversary.deployments import Case, Design, Spec
+from tests.oracles import counted as counted_truth
 from tests.oracles import mechanisms, truth
 from tests.oracles.mechanisms import Rows
 from tests.oracles.truth import World
@@ -158,10 +160,16 @@ def _rounds(spec: Spec, limit: int) -> Scene:
     for entry, times in spec["entries"]:
         if entry.name == "Stated":
             worlds = [truth.stated(entry["epsilon"], entry["delta"])]
+        elif entry.name in shapes.COUNTED:
+            worlds, all_of_them = _victim_first(entry)
+            whole = whole and all_of_them
         else:
             worlds = _shuffled(entry, limit)
         parts.append(_repeated(worlds, times, limit))
-    choices = list(itertools.islice(itertools.product(*parts), 10_000))
+    counted = any(entry.name in shapes.COUNTED for entry, _ in spec["entries"])
+    turned = [[list(map(counted_truth.swapped, part)) for part in parts]] if counted else []
+    ways = itertools.chain.from_iterable(itertools.product(*each) for each in [parts, *turned])
+    choices = list(itertools.islice(ways, 10_000))
     cells = max((math.prod(len(world) for world in choice) for choice in choices), default=1)
     if len(choices) * cells > limit:
         keep = limit // cells
@@ -169,6 +177,13 @@ def _rounds(spec: Spec, limit: int) -> Scene:
             raise TooLarge
         choices, whole = random.Random(0).sample(choices, min(keep, len(choices))), False
     return Scene([functools.reduce(truth.together, choice) for choice in choices], whole)
+
+
+def _victim_first(spec: Spec) -> tuple[list[World], bool]:
+    try:
+        return shapes.with_the_victim(spec, build)
+    except shapes.TooManyOutcomes:
+        raise TooLarge from None
 
 
 def _member(family: Spec, eps: float, deltas: float | None, spread: float) -> Rows:
@@ -211,6 +226,12 @@ def scenes(deployment: Spec, limit: int) -> dict[float, Scene]:
         return _personalized(deployment, limit)
     if deployment.name == "Rounds":
         scene = _rounds(deployment, limit)
+    elif deployment.name in shapes.COUNTED:
+        if shapes.crowd_of(deployment) < 1:
+            return {0.0: Scene([], True)}
+        worlds, whole = _victim_first(deployment)
+        scene = Scene([*worlds, *map(counted_truth.swapped, worlds)], whole)
+        return {0.0: scene}
     else:
         scene = Scene(_shuffled(deployment, limit), True)
     binned = not mechanisms.BINNED.isdisjoint(_names(deployment))

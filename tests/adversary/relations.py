@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from shuffledp import ShuffleDPError
 from shuffledp.errors import InternalError
+from tests.adversary import shapes
 from tests.adversary.deployments import Case, Spec, call, eps0, mechanism, question, rate
 from tests.adversary.judge import Fault, ask, build, crash
 
@@ -37,6 +38,29 @@ class Relation:
 def _size(rng: random.Random, patience: float) -> int:
     large = [10**4, 10**6, 10**9, 10**12] if rng.random() < 0.2 + patience else []
     return rng.choice([1, 2, 3, 10, 100, 1000, *large])
+
+
+def shaped_relation(rng: random.Random, patience: float) -> Relation:
+    """A shape of any size, and the same of fewer users, with colluders, or asked otherwise."""
+    deployment = shapes.shape(rng, 0.0)
+    if deployment.name == "SampleThreshold":
+        n = rng.choice([2, 5, 100])
+        deployment = deployment.but(n=n)
+    else:
+        n = rng.choice([3, 10, 100, 1000])
+        deployment = deployment.but(n=n, minimum_batch=None, colluders=0)
+        if deployment.name == "SplitAndMix":
+            deployment = deployment.but(messages=rng.randint(3, 8), modulus=4 * n + 1)
+    patience = 0.0 if shapes.endless(deployment) else patience
+    given, value = question(rng, deployment, patience)
+    case = Case(deployment, given, value)
+    ways = ["question", "users", "colluders"]
+    way = rng.choice(ways[:1] if deployment.name == "SampleThreshold" else ways)
+    if way == "colluders":
+        return Relation(case, Case(deployment.but(colluders=rng.randint(0, n - 1)), given, value))
+    if way == "users":
+        return Relation(case, Case(deployment.but(n=rng.randint(1, n)), given, value))
+    return _asked_otherwise(rng, deployment, given, value)
 
 
 def relation(rng: random.Random, patience: float) -> Relation:
@@ -66,6 +90,10 @@ def relation(rng: random.Random, patience: float) -> Relation:
         return Relation(
             *(Case(_with(deployment, spec.but(rate=x)), given, value) for x in (low, high))
         )
+    return _asked_otherwise(rng, deployment, given, value)
+
+
+def _asked_otherwise(rng: random.Random, deployment: Spec, given: str, value: float) -> Relation:
     small, large = sorted([value, _same_kind(rng, deployment, given)])
     if given == "order":
         return Relation(Case(deployment, given, small), Case(deployment, given, large))

@@ -26,6 +26,10 @@ def _personal(family: Spec, budgets: tuple[float, ...], **other: Any) -> Spec:
     return call("Personalized", family=family, budgets=budgets, budgets_visible=False, **other)
 
 
+def _summed(encoding: str, k: int, eps0: float, **crowd: Any) -> Spec:
+    return call("Aggregated", randomizer=call(encoding, k=k, eps0=eps0), **crowd)
+
+
 _KRR = call("KRR", k=3, eps0=8.0)
 _NORMAL = call("Gaussian", sigma=1.0, sensitivity=1.0)
 _TINY = call("LDP", eps0=1e-300)
@@ -122,4 +126,9 @@ REMEMBERED: list[tuple[Judge, Case | Relation]] = [
     # second masses of losses that underflow are not lost
     (judge, Case(_RARE, "epsilon", 1.0)),
     (judge, Case(_RARE, "delta", 1e-253)),
+    # sums of bits: a budget near 0 was a rounding too small, a chord below 1e-16 too long, and
+    # trade-offs mixed what different data sets leak
+    (judge, Case(call("Aggregated", randomizer=call("BinaryRR", eps0=1e-8), n=1), "delta", 1e-300)),
+    (judge, Case(_summed("optimised_unary", 2, 1.9, n=5), "delta", 1e-30)),
+    (judge, Case(_summed("rappor", 20, 1e-4, n=4, neighbours="remove"), "alpha", 0.5)),
 ]

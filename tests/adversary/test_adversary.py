@@ -3,13 +3,16 @@
 import os
 import random
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 import shuffledp
-from shuffledp import randomizers
+from shuffledp import SampleThreshold, randomizers
+from shuffledp.accounting.protocols.crowds import Crowded
 from shuffledp.accounting.randomizers.catalogue import OFFERED
-from tests.adversary import faces
+from shuffledp.accounting.randomizers.noise import Noise
+from tests.adversary import faces, shapes
 from tests.adversary.deployments import MECHANISMS, Case
 from tests.adversary.hunt import Judge, hunt
 from tests.adversary.relations import Relation
@@ -39,6 +42,19 @@ def test_every_randomizer_is_drawn() -> None:
     wrappers = {"CheckIn", "Repeated", "Subsampled"}
     assert set(MECHANISMS) | wrappers == set(randomizers.__all__) - {"Randomizer", "VictimPair"}
     assert set(MECHANISMS) <= set(shuffledp.__all__)
+
+
+def test_every_shape_and_noise_is_drawn() -> None:
+    public = {name: getattr(shuffledp, name) for name in shuffledp.__all__}
+    kinds = {name for name, kind in public.items() if _is(kind, Crowded | SampleThreshold)}
+    assert kinds == set(shapes.COUNTED)
+    assert {name for name, kind in public.items() if _is(kind, Noise)} == set(shapes.NOISES)
+    drawn = {shapes.shape(random.Random(seed)).name for seed in range(200)}
+    assert drawn == set(shapes.COUNTED)
+
+
+def _is(kind: object, base: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, base)
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from shuffledp.collection.devices.categorical import (
 )
 from shuffledp.collection.devices.channel import ChannelDevice
 from shuffledp.collection.devices.checkin import CheckInDevice
-from shuffledp.collection.devices.numeric import OneBitDevice, PiecewiseDevice
+from shuffledp.collection.devices.numeric import OneBitDevice, PiecewiseDevice, RoundingDevice
 from shuffledp.collection.devices.prefixes import PrefixDevice
 from shuffledp.collection.devices.vectors import CoordinateDevice
 
@@ -46,6 +46,14 @@ def law(device: Device, x: Any) -> Law:
     if isinstance(device, OneBitDevice):
         share, answers = Fraction(x), [_response(2, device.response.beta, b) for b in (0, 1)]
         return {(y,): (1 - share) * answers[0][y] + share * answers[1][y] for y in (0, 1)}
+    if isinstance(device, RoundingDevice):
+        k = device.response.k
+        place = Fraction(x) * (k - 1)
+        for level in range(k):
+            near = max(1 - abs(place - level), Fraction(0))  # how often the value is put there
+            for y, p in enumerate(_response(k, device.response.beta, level)):
+                out[(y,)] += near * p
+        return out
     if isinstance(device, UnaryDevice):
         for bits in itertools.product((0, 1), repeat=device.k):
             mass = Fraction(1)

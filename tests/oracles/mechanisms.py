@@ -13,6 +13,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from typing import Any
 
 from flint import arb
@@ -61,6 +62,14 @@ def one_bit_mean(eps0: float) -> Rows:
     """-1, 1 and 0: the last is a fair coin."""
     half = arb(1) / 2
     return [*krr(2, eps0), (half, half)]
+
+
+def rounded_response(k: int, eps0: float) -> Rows:
+    """The levels, and values between two of them."""
+    levels = krr(k, eps0)
+    between = [(levels[0], levels[1], arb(1) / 2), (levels[-1], levels[0], arb(1) / 3)]
+    mixed = [tuple(t * x + (1 - t) * y for x, y in zip(a, b, strict=True)) for a, b, t in between]
+    return [*levels, *mixed]
 
 
 def local_hashing(eps0: float, g: int | None = None, k: int = 3, most: int = 3) -> Rows:
@@ -126,6 +135,19 @@ def discrete_piecewise(levels: int, window: int, eps0: float) -> Rows:
         bits = tuple(int(x <= z < x + window) for x in inputs)
         kinds[bits] = kinds.get(bits, 0) + 1
     return two_level(kinds.items(), eps0)
+
+
+def plateau(width: float, eps0: float) -> Rows:
+    """Windows of that length on a line one longer: at both ends, in the middle, near an end."""
+    window = Fraction(width)
+    starts = [Fraction(0), Fraction(1), Fraction(1, 2), window / 3]
+    edges = sorted({edge for x in starts for edge in (x, x + window)} | {Fraction(0), 1 + window})
+    kinds = []
+    for low, high in itertools.pairwise(edges):
+        bits = tuple(int(x <= low and high <= x + window) for x in starts)
+        size = high - low
+        kinds.append((bits, arb(size.numerator) / size.denominator))
+    return two_level(kinds, eps0)
 
 
 def unary(k: int, keep: float, flip: float, lose: float | None = None, name: str = "") -> Rows:
@@ -291,6 +313,8 @@ ROWS: dict[str, Callable[..., Rows]] = {
     "SubsetSelection": subset_selection,
     "Piecewise": piecewise,
     "DiscretePiecewise": discrete_piecewise,
+    "Plateau": plateau,
+    "RoundedResponse": rounded_response,
     "UnaryEncoding": unary,
     "Channel": channel,
     "Laplace": laplace,

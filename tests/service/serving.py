@@ -2,7 +2,8 @@
 
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from shuffledp.service.server.application import Application
 from shuffledp.service.server.connections import connection_class
 from shuffledp.service.shuffler import Shuffler
 
+PATIENCE = 120.0
+"""Seconds for what takes a moment, however busy the machine."""
 TOKEN = "a token that only tests know, and everybody who reads them"
 
 
@@ -27,17 +30,23 @@ class Running:
 
 @contextmanager
 def serving(
-    shuffler: Shuffler, *, patience: float = 10.0, connections: int = 100, **more: Any
+    shuffler: Shuffler,
+    *,
+    head: float = PATIENCE,
+    body: float = PATIENCE,
+    connections: int = 100,
+    **more: Any,
 ) -> Iterator[Running]:
-    app = Application(shuffler, token=TOKEN, patience=patience, **more)
+    """With so many seconds for the head of a request, and for its body."""
+    app = Application(shuffler, token=TOKEN, patience=body, **more)
     config = uvicorn.Config(
         app,
         loop="uvloop",
-        http=connection_class(connections, patience),
+        http=connection_class(connections, head),
         ws="none",
         access_log=False,
         log_config=None,
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=int(PATIENCE),
     )
     server = uvicorn.Server(config)
     with socket.socket() as listening:
@@ -54,9 +63,17 @@ def serving(
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:
-            assert ready.wait(30)
+            assert ready.wait(PATIENCE)
             yield Running(app, f"http://127.0.0.1:{port}", port, server, thread)
         finally:
             server.should_exit = True
-            thread.join(30)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
+
+
+def until(true: Callable[[], object]) -> None:
+    """Wait for it."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)

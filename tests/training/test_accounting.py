@@ -89,7 +89,7 @@ def test_clients_are_amplified_and_samples_are_not() -> None:
     [
         Epochs(eps0=0.5, blocks=50, unit="sample", delta=1e-5),
         Epochs(eps0=0.5, blocks=50, unit="client", delta=1e-5),
-        CheckInRounds(sigma=5.0, clients=500, rate=0.5, delta=1e-4),
+        CheckInRounds(sigma=20.0, clients=500, rate=0.5, delta=1e-4),
     ],
     ids=["sample", "client", "check-in"],
 )

@@ -54,7 +54,7 @@ def sgd(simulation: bool = True, seed: int = 1, **changes: object) -> ShuffledSG
 
 def check_in(simulation: bool = True, **changes: object) -> CheckInTrainer:
     options = {
-        "sigma": 1.0,
+        "sigma": 5.0,
         "rate": 0.5,
         "rounds": 20,
         "clip": 1.0,

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shuffledp.collection.analysis import Estimate
-from shuffledp.collection.pipeline import Job
+from shuffledp.collection.pipeline import Job, Questionnaire
 from shuffledp.display.fonts import drawable, plain
 from shuffledp.display.palette import COLOURS, QUIET
 from shuffledp.display.plot import dress, new_figure, save_figure
-from shuffledp.display.text import print_rows
+from shuffledp.display.text import console, print_rows, printable
 
 _MOST_BARS = 40
 _NOTE = 100
@@ -26,20 +29,45 @@ def print_estimate(job: Job, found: Estimate) -> None:
     print_table(title, found)
 
 
-def print_table(title: str, found: Estimate) -> None:
+def print_answers(done: Questionnaire, answers: Sequence[Estimate]) -> None:
+    """A table for each question, then what all of them cost together."""
+    for question, found in zip(done.questions, answers, strict=True):
+        sent = len(question.messages)
+        many = f"{sent} messages each: " if sent > 1 else ""
+        remark = f"{many}{question.messages[0].described}"
+        title = f"{question.asked.about}: {found.reports:,} reports"
+        print_table(title, replace(found, label=""), [remark])
+    console().print(printable(f"privacy of all: {done.label}"), soft_wrap=True)
+
+
+def print_table(title: str, found: Estimate, remarks: Sequence[str] = ()) -> None:
     """Estimates with error bars, then what they cost."""
     dropped = f"{found.dropped:,} rows dropped"
-    low, high = found.interval()
-    errors = [f"{error:.2g}" for error in np.sqrt(found.variances)]
-    columns = [found.values.tolist(), errors, low.tolist(), high.tolist()]
-    rows = zip(found.names, *columns, strict=True)
+    errors = np.sqrt(found.variances)
+    raw = [] if found.raw is None else [found.raw]
+    numbers = zip(found.values, errors, *found.interval(), *raw, strict=True)
+    rows = [
+        [name, *(_to_its_error(x, row[1]) for x in row)]
+        for name, row in zip(found.names, numbers, strict=True)
+    ]
     first = found.quantity if found.quantity == "quantile" else ""
     print_rows(
         title,
-        [first, "estimate", "error", "low", "high"],
-        [list(row) for row in rows],
-        [f"privacy: {found.label}", *filter(None, (found.note, dropped * (found.dropped > 0)))],
+        [first, "estimate", "error", "low", "high", *["raw"] * len(raw)],
+        rows,
+        [
+            *remarks,
+            *([f"privacy: {found.label}"] if found.label else []),
+            *filter(None, (found.note, dropped * (found.dropped > 0))),
+        ],
     )
+
+
+def _to_its_error(number: float, error: float) -> str:
+    """With as many decimals as the error has two digits: more would say nothing."""
+    if not math.isfinite(error) or error <= 0.0:
+        return f"{number:.6g}"
+    return f"{number:.{max(0, 1 - math.floor(math.log10(error)))}f}"
 
 
 def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:
@@ -49,6 +77,20 @@ def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:
     with drawable([*names, *said, plain(found.note)]):
         figure, axes = new_figure(height=2.0 + 0.28 * min(len(names), _MOST_BARS))
         draw_estimate(found, axes, said[0])
+        save_figure(figure, path)
+
+
+def save_answers(done: Questionnaire, answers: Sequence[Estimate], path: str | Path) -> None:
+    """A panel for each question, the privacy of all below the last."""
+    about = [plain(each.asked.about) for each in done.questions]
+    names = [plain(str(name)) for found in answers for name in found.names]
+    with drawable([*names, *about, plain(done.label)]):
+        rows = [2.0 + 0.28 * min(len(found.names), _MOST_BARS) for found in answers]
+        figure, panels = new_figure(height=sum(rows) / len(rows), rows=len(rows))
+        for i, (axes, title) in enumerate(zip(np.atleast_1d(panels), about, strict=True)):
+            last = i == len(answers) - 1
+            found = answers[i] if last else replace(answers[i], label="")
+            draw_estimate(found, axes, title)
         save_figure(figure, path)
 
 

@@ -30,3 +30,25 @@ TRUST = {
 """By whom users have to trust."""
 QUIET = "#6b747d"
 """What is there for reference only."""
+CYCLE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7f5539", "#5c6770")
+"""Of lines that are told apart by name only (Okabe, Ito 2008, with a brown and a grey)."""
+GROUND, DARK_GROUND = "#ffffff", "#131416"
+_REDRAWN = {
+    **{light: DARK_COLOURS[status] for status, light in COLOURS.items()},
+    GROUND: DARK_GROUND,
+    "#000000": "#e4e7ea",
+    QUIET: "#9aa5b0",
+    "#d1240f": "#f64d57",
+    "#f3f3f1": "#23272b",
+    "#c9d3df": "#4b5866",
+    "#7f5539": "#c08552",
+    "#cccccc": "#4a5056",
+}
+"""What every colour of a picture becomes on a dark ground; others can be seen on both."""
+
+
+def darkened(svg: str) -> str:
+    """The same drawing on a dark ground; text is black where nothing is said."""
+    for light, dark in _REDRAWN.items():
+        svg = svg.replace(light, dark)
+    return svg.replace("<svg ", f'<svg fill="{_REDRAWN["#000000"]}" ', 1)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.accounting.protocols.base import QUESTIONS, BoundedProtocol
 from shuffledp.accounting.randomizers import LDP
-from shuffledp.display.palette import COLOURS, QUIET
+from shuffledp.display.palette import COLOURS, CYCLE, GROUND, QUIET, darkened
 from shuffledp.display.text import NAMES
 from shuffledp.errors import ConversionError, MissingExtraError, RegimeError
 from shuffledp.files import check_picture, write_whole
-from shuffledp.labels import Direction, Interval, Status, Value, in_full
+from shuffledp.labels import Direction, Interval, Status, Value, in_full, outward
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,6 +44,7 @@ def new_figure(
     grid = figure.subplots(rows, columns)
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
+        axes.set_prop_cycle(color=CYCLE)
     return figure, grid
 
 
@@ -51,30 +52,48 @@ def panels(
     drawings: dict[str, Callable[[Any], None]],
     title: str,
     size: tuple[float, float],
-    columns: int = 4,
+    columns: int = 2,
 ) -> Figure:
     """Drawings of that size side by side under their names; one legend for all."""
     figure, grid = new_figure(columns, *size, -(-len(drawings) // columns))
     for axes, (name, draw) in zip(grid.flat, drawings.items(), strict=True):
         draw(axes)
-        axes.grid(alpha=0.3)
-        axes.set_axisbelow(True)
+        _dress_axes(axes)
         axes.set_title(name, fontsize=9)
     handles, labels = grid.flat[0].get_legend_handles_labels()
-    figure.suptitle(title, fontsize=10)
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    figure.suptitle(textwrap.fill(title, _TITLE), fontsize=10)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
     return figure
 
 
 def dress(axes: Any, title: str = "") -> None:
     """Title, grid, and the legend below the axes, where it covers nothing. Comes last."""
-    axes.grid(alpha=0.3)
-    axes.set_axisbelow(True)
+    _dress_axes(axes)
     if title:
         axes.set_title(textwrap.fill(title, _TITLE), fontsize=10, loc="left")
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         legend_below(axes, handles, labels)
+
+
+def _dress_axes(axes: Any) -> None:
+    """A faint grid; on a log axis few numbers, written out where they are few decades."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.grid(alpha=0.3)
+    axes.set_axisbelow(True)
+    for axis in (axes.xaxis, axes.yaxis):
+        if axis.get_scale() != "log":
+            continue
+        low, high = sorted(axis.get_view_interval())
+        axis.set_minor_formatter(NullFormatter())
+        if high < 50.0 * low:
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_major_formatter(FuncFormatter(_plain))
+
+
+def _plain(x: float, _place: int) -> str:
+    return f"{x:g}" if x < 1e4 else f"{x:,.0f}"
 
 
 def legend_below(axes: Any, handles: list[Any], labels: list[str]) -> None:
@@ -99,23 +118,25 @@ def legend_below(axes: Any, handles: list[Any], labels: list[str]) -> None:
 
 
 def rendered(figure: Figure, ending: str) -> bytes:
-    """The picture as the content of a file with that ending."""
+    """The picture as the content of a file with that ending; ``.dark.svg`` for dark pages."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=150, format=ending.lstrip(".").lower())
-    return buffer.getvalue()
+    figure.savefig(buffer, dpi=150, format=ending.rpartition(".")[2].lower())
+    content = buffer.getvalue()
+    return darkened(content.decode()).encode() if ending.endswith("dark.svg") else content
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:
     """Write the picture whole or not at all."""
     target = check_picture(path)
-    write_whole("plot", target, rendered(figure, target.suffix))
+    write_whole("plot", target, rendered(figure, "".join(target.suffixes[-2:])))
 
 
 def save_account(
     protocol: BoundedProtocol, given: str, at: float, interval: Interval, path: str | Path
 ) -> None:
     """The curve the question is about, and the bounds compared at the point asked."""
-    figure, (left, right) = new_figure(2)
+    bounds = protocol.bounds(**{given: at})
+    figure, (left, right) = new_figure(2, height=_height(bounds))
     question = "alpha" if given == "alpha" else "order" if given == "order" else "epsilon"
     grid = _abscissas(protocol, given, at, interval)
     _draw_band(left, question, grid, *protocol.band(**{question: grid}))
@@ -130,11 +151,16 @@ def save_account(
         )
         left.set_ylim(max(lowest, _TINY), 1.5)
     dress(left, f"{NAMES[QUESTIONS[question]]} over {_AXES[question]}")
-    _draw_bounds(right, protocol.bounds(**{given: at}), interval.quantity)
+    _draw_bounds(right, bounds, interval.quantity)
     figure.suptitle(
         f"{protocol}: {NAMES[interval.quantity]} at {given} = {in_full(at)}", fontsize=11
     )
     save_figure(figure, path)
+
+
+def _height(bounds: list[Value]) -> float:
+    """Of a picture in which each bound has a row."""
+    return max(4.4, 1.6 + 0.16 * len(bounds))
 
 
 def draw_curve(protocol: BoundedProtocol, axes: Any) -> None:
@@ -186,9 +212,10 @@ def _draw_band(
 
 
 def _draw_bounds(axes: Any, values: list[Value], quantity: str) -> None:
-    """One dot per bound, coloured by status: filled where no more is lost, open where as much is.
+    """A bar from the leaked to the proven end, then a dot per bound, coloured by status.
 
-    Lengths of bars would say nothing on a log axis, which has no zero.
+    Filled where no more is lost, open where as much is. Lengths of bars from zero would say
+    nothing on a log axis, which has none.
     """
     from matplotlib.lines import Line2D
 
@@ -196,23 +223,24 @@ def _draw_bounds(axes: Any, values: list[Value], quantity: str) -> None:
     if quantity != "tradeoff" and positive and max(positive) > 20.0 * min(positive):
         axes.set_xscale("log")
         axes.set_xlim(0.7 * min(positive), 1.4 * max(positive))
-    for place, value in enumerate(values):
+    for place, value in enumerate(values, start=1):
         colour = COLOURS[value.status.value]
         open_ = value.direction is Direction.LOWER
-        axes.plot(value.value, place, "o", ms=5, color=colour, mfc="white" if open_ else colour)
-    axes.set_yticks(range(len(values)), [value.theorem for value in values], fontsize=7)
+        axes.plot(value.value, place, "o", ms=5, color=colour, mfc=GROUND if open_ else colour)
+    names = ["the truth", *(value.theorem for value in values)]
+    axes.set_yticks(range(len(names)), names, fontsize=7)
     axes.set_xlabel(NAMES[quantity])
     axes.invert_yaxis()
     _mark_ends(axes, values, quantity)
-    dress(axes, "bounds compared; between the dashed lines lies the truth")
+    dress(axes, "bounds compared")
     shown = [status for status in COLOURS if any(v.status.value == status for v in values)]
     handles = [Line2D([], [], ls="", marker="o", color=COLOURS[status]) for status in shown]
-    open_dot = Line2D([], [], ls="", marker="o", color=QUIET, mfc="white")
+    open_dot = Line2D([], [], ls="", marker="o", color=QUIET, mfc=GROUND)
     legend_below(axes, [*handles, open_dot], [*shown, "open: leaked by a data set"])
 
 
 def _mark_ends(axes: Any, values: list[Value], quantity: str) -> None:
-    """The most that is leaked and the least that is guaranteed."""
+    """The interval: from the most that is leaked to the least that is guaranteed."""
     most, least = (min, max) if quantity == "tradeoff" else (max, min)
     leaked = [v.value for v in values if v.direction is Direction.LOWER]
     proven = [
@@ -220,12 +248,22 @@ def _mark_ends(axes: Any, values: list[Value], quantity: str) -> None:
         for v in values
         if v.direction is Direction.UPPER and v.status is Status.PROVEN and v.value < math.inf
     ]
-    for end, best, colour in (
-        (leaked, most, COLOURS["FIXED_PAIR"]),
-        (proven, least, COLOURS["PROVEN"]),
-    ):
-        if end:
-            axes.axvline(best(end), color=colour, ls="--", lw=0.8)
+    if not leaked or not proven:
+        return
+    ends = most(leaked), least(proven)
+    axes.axvspan(*sorted(ends), color=COLOURS["PROVEN"], alpha=0.18, lw=0.8)
+    axes.plot(ends, [0, 0], "-", color=COLOURS["PROVEN"], lw=5, solid_capstyle="butt")
+    axes.plot(ends[0], 0, "|", color=COLOURS["FIXED_PAIR"], ms=11, mew=2)
+    axes.plot(ends[1], 0, "|", color=COLOURS["PROVEN"], ms=11, mew=2)
+    low, high = outward(min(ends), up=False, digits=4), outward(max(ends), up=True, digits=4)
+    axes.annotate(
+        f"{low} to {high}",
+        (max(ends), 0),
+        xytext=(9, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8,
+    )
 
 
 def save_comparison(
@@ -238,20 +276,35 @@ def save_comparison(
     """All bounds of one question as bars; for epsilon and delta also over n and over eps0."""
     sweeps = quantity in {"epsilon", "delta"}
     varied = _other_budgets(protocol) if sweeps else []
-    figure, axes = new_figure(1 + sweeps + bool(varied))
-    panels = list(axes) if sweeps else [axes]
-    _draw_bounds(panels[0], values, quantity)
+    figure, places = _beside(sweeps + bool(varied), _height(values))
+    _draw_bounds(places[0], values, quantity)
     if sweeps:
         crowds = [max(10, round(protocol.n * 10**power)) for power in (-1.0, -0.5, 0.0, 0.5, 1.0)]
         crowds = [min(n + protocol.colluders, 10**12) for n in crowds]
         over_n = [replace(protocol, n=n, minimum_batch=None) for n in crowds]
-        panels[1].set_xscale("log")
-        _draw_sweep(panels[1], [float(p.n) for p in over_n], over_n, question, "number of users")
+        places[1].set_xscale("log")
+        _draw_sweep(places[1], [float(p.n) for p in over_n], over_n, question, "number of users")
     if varied:
         budgets = [p.randomizer.eps0 for p in varied]
-        _draw_sweep(panels[2], budgets, varied, question, "eps0")
-    figure.suptitle(str(protocol), fontsize=10)
+        _draw_sweep(places[2], budgets, varied, question, "eps0")
+    figure.suptitle(str(protocol), fontsize=11)
     save_figure(figure, path)
+
+
+def _beside(small: int, height: float) -> tuple[Figure, list[Any]]:
+    """One tall pair of axes, and up to two smaller ones to its right, below each other."""
+    if not small:
+        figure, axes = new_figure(height=height)
+        return figure, [axes]
+    figure, grid = new_figure(2, height=max(height, 3.2 * small) / small, rows=small)
+    if small == 1:
+        return figure, list(grid)
+    spec = grid[0][0].get_gridspec()
+    for axes in (row[0] for row in grid):
+        axes.remove()
+    tall = figure.add_subplot(spec[:, 0])
+    tall.spines[["top", "right"]].set_visible(False)
+    return figure, [tall, *(row[1] for row in grid)]
 
 
 def _other_budgets(protocol: Shuffled) -> list[Shuffled]:

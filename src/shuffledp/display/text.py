@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from rich.box import SIMPLE_HEAD
@@ -17,6 +19,7 @@ from rich.text import Text
 from shuffledp.accounting.bounds import Theorem
 from shuffledp.accounting.protocols import Counted, RandomAllocation, Rounds, Shuffled
 from shuffledp.accounting.randomizers import LDP, CheckIn, Repeated, Subsampled
+from shuffledp.display.sentences import say
 from shuffledp.labels import Direction, Interval, Status, Value, in_full, outward
 
 T = TypeVar("T")
@@ -75,42 +78,63 @@ def print_table(
 ) -> None:
     """Numbers to the right, and like ids never broken; columns of ``words`` are.
 
-    Where they do not all fit, those of ``spare`` go, the first one first.
+    Where they do not all fit, headings are broken, then columns of ``spare`` go, the first one
+    first. Only where that is not enough, everything is.
     """
     out = console()
     kept = list(range(len(columns)))
     going = [columns.index(name) for name in spare if name in columns]
 
-    def build(whole: bool) -> Table:
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-        for at in kept:
-            cells = [str(row[at]) for row in rows]
-            longest = max(map(cell_len, [columns[at], *cells]))
-            wraps = columns[at] in words
-            table.add_column(
-                columns[at],
-                justify="right" if cells and all(map(_is_number, cells)) else "left",
-                no_wrap=whole and not wraps,
-                min_width=min(longest, _NARROWEST) if wraps else longest if whole else None,
-                overflow="fold",  # a number cut short is another number
-            )
-        for row in rows:
-            table.add_row(*(row[at] for at in kept))
-        return table
-
-    def fits() -> bool:
-        free = out.options.update(max_width=_WIDEST)
-        return Measurement.get(out, free, build(whole=True)).minimum <= out.width
+    def build(broken: bool) -> Table:
+        return _table(title, columns, rows, kept, words, broken)
 
     left_out = []
-    while not fits() and going:
+    while not _fits(out, build(broken=True)) and going:
         kept.remove(at := going.pop(0))
         if any(str(row[at]).strip(" -") for row in rows):
             left_out.append(columns[at])
-    out.print(build(whole=fits()))
+    everywhere = _table(title, columns, rows, kept, columns, broken=True, narrowest=1)
+    tables = (build(broken=False), build(broken=True), everywhere)
+    out.print(next(filter(partial(_fits, out), tables), everywhere))
     if left_out:
-        said = f"columns left out, for want of room: {', '.join(left_out)} (--json has them)"
-        console(stderr=True).print(said, style="dim", soft_wrap=True)
+        say(f"left out for want of room: {', '.join(left_out)} (see --json)", err=True)
+
+
+def _table(
+    title: str | None,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    kept: Sequence[int],
+    words: Sequence[str],
+    broken: bool,
+    narrowest: int = _NARROWEST,
+) -> Table:
+    """Of the columns kept; with headings broken at spaces, no wider than what is below them."""
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for at in kept:
+        cells = [str(row[at]) for row in rows]
+        longest = max(map(cell_len, cells), default=0)
+        heading = columns[at]
+        if broken:
+            longest_word = max(map(cell_len, heading.split()), default=0)
+            heading = textwrap.fill(heading, max(longest, longest_word, 1))
+        longest = max(longest, *map(cell_len, heading.splitlines() or [""]))
+        wraps = columns[at] in words
+        table.add_column(
+            heading,
+            justify="right" if cells and all(map(_is_number, cells)) else "left",
+            no_wrap=not wraps,
+            min_width=min(longest, narrowest) if wraps else longest,
+            overflow="fold",  # a number cut short is another number
+        )
+    for row in rows:
+        table.add_row(*(row[at] for at in kept))
+    return table
+
+
+def _fits(out: Console, table: Table) -> bool:
+    free = out.options.update(max_width=_WIDEST)
+    return Measurement.get(out, free, table).minimum <= out.width
 
 
 def _is_number(text: str) -> bool:
@@ -215,15 +239,16 @@ def _print_silent(protocol: Shuffled, silent: Mapping[str, str]) -> None:
     while isinstance(inner, Repeated | Subsampled | CheckIn):
         inner = inner.randomizer
         kinds.append(str(inner))
-    out = console(stderr=True)
     others = 0
     for theorem, reason in silent.items():
         if reason.endswith(tuple(f"Got {kind}." for kind in kinds)):
             others += 1
         else:
-            out.print(f"no answer from {theorem}: {reason}", style="dim")
+            reason = reason.removeprefix(f"Theorem '{theorem}' ")
+            say(f"no answer from {theorem}: {reason}", err=True)
     if others:
-        out.print(f"{others} theorems speak of other randomizers or settings", style="dim")
+        speak = "theorem speaks" if others == 1 else "theorems speak"
+        say(f"{others} {speak} of other randomizers or settings", err=True)
 
 
 def print_theorems(theorems: list[Theorem]) -> None:
@@ -242,8 +267,7 @@ def print_theorems(theorems: list[Theorem]) -> None:
 
 def print_theorem(theorem: Theorem) -> None:
     """One theorem in full."""
-    out = console()
-    for label, text in (
+    lines = [
         ("theorem", theorem.id),
         ("status", f"{theorem.status.value}, {theorem.direction.value}"),
         ("statement", theorem.statement),
@@ -251,17 +275,16 @@ def print_theorem(theorem: Theorem) -> None:
         ("citation", theorem.citation),
         ("proof", f"docs/{theorem.proof}" if theorem.proof else ""),
         ("note", theorem.note),
-    ):
-        if text:
-            out.print(f"{label:>10}  {text}")
+    ]
     if theorem.refutation is not None:
         case = theorem.refutation
         settings = ", ".join(f"{name} = {value:g}" for name, value in case.parameters.items())
         heading = "refuted by" if theorem.status is Status.REFUTED else "too small"
-        out.print(f"{heading:>10}  {case.dataset}")
-        out.print(
-            f"{'':>10}  {settings}: claimed {case.claimed:g}, leaked {case.leaked:g}",
-        )
+        lines.append((heading, case.dataset))
+        lines.append(("", f"{settings}: claimed {case.claimed:g}, leaked {case.leaked:g}"))
+    for label, text in lines:
+        if text:
+            say(f"{label:>10}  {text}", indent=12)
 
 
 def print_rows(
@@ -273,17 +296,20 @@ def print_rows(
     words: Sequence[str] = (),
 ) -> None:
     """A table, then remarks; columns of ``spare`` where there is room."""
-    cells = [[_cell(value) for value in row] for row in rows]
+    listed, kept = list(rows), [i for i, name in enumerate(columns) if name not in spare]
+    for digits in (6, 4):
+        cells = [[_cell(value, digits) for value in row] for row in listed]
+        if _fits(console(), _table(None, columns, cells, kept, words, broken=True)):
+            break
     print_table(printable(title), columns, cells, spare=spare, words=words)
-    out = console()
-    for remark in remarks:  # in one line, to be found by other programs
-        out.print(printable(remark), soft_wrap=True)
+    for remark in remarks:  # in one line where another program reads
+        say(printable(remark))
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, digits: int) -> str:
     if value is None:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else printable(str(value))
+    return f"{value:.{digits}g}" if isinstance(value, float) else printable(str(value))
 
 
 def printable(text: str) -> str:

@@ -7,11 +7,11 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from shuffledp.accounting.protocols import Rounds
+from shuffledp.accounting.protocols import Counted, Rounds, Shuffled
 from shuffledp.errors import LedgerError, ShuffleDPError
 from shuffledp.labels import Status
 from shuffledp.ledger.amounts import decimal_above, decimal_below
-from shuffledp.ledger.entries import Guarantee, Spendable
+from shuffledp.ledger.entries import Guarantee, Spendable, rounds_of
 
 _FINE = Context(prec=250)
 """An epsilon of 1e-60 is squared to 1e-120: more than a hundred digits of the answer are left."""
@@ -36,9 +36,9 @@ def divergence(what: Spendable, order: float) -> Fraction:
 
 
 @lru_cache(maxsize=1024)
-def _of_protocol(what: Spendable, order: float) -> Fraction:
+def _of_protocol(what: Shuffled | Counted | Rounds, order: float) -> Fraction:
     try:
-        found = Rounds([(what, 1)]).bound("composition", order=order)  # type: ignore[list-item]
+        found = rounds_of(what).bound("composition", order=order)
     except ShuffleDPError as error:
         raise LedgerError(
             f"The Rényi divergence of order {order:g} of {what} cannot be computed: {error}"

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.accounting.protocols import Counted, Shuffled, describe, restore
+from shuffledp.accounting.protocols import Counted, Rounds, Shuffled, Stated, describe, restore
 from shuffledp.accounting.randomizers import Repeated
 from shuffledp.errors import LedgerError, ParameterError
 from shuffledp.ledger.amounts import amount
@@ -40,7 +40,9 @@ class Guarantee:
         return f"stated ({self.epsilon}, {self.delta})-DP"
 
 
-Spendable = Shuffled | Counted | Guarantee
+Spendable = Shuffled | Counted | Rounds | Guarantee
+"""``Rounds``: several releases as one, such as the columns of a table."""
+_TOGETHER = "together"
 
 
 @dataclass(frozen=True)
@@ -62,14 +64,25 @@ class Entry:
     def of(cls, what: object, rounds: object) -> Entry:
         """Validated; a protocol repeated r times is r rounds of the protocol."""
         count = checks.count("rounds", rounds)
-        if not isinstance(what, Shuffled | Counted | Guarantee):
+        if not isinstance(what, Shuffled | Counted | Rounds | Guarantee):
             raise ParameterError("what", "a protocol such as Shuffled, or a Guarantee", what)
-        if isinstance(what, Counted) and what.neighbours != "replace":
-            raise ParameterError(
-                "neighbours",
-                "'replace': totals of a ledger are about replaced values",
-                what.neighbours,
-            )
+        for part, _ in what.entries if isinstance(what, Rounds) else [(what, 1)]:
+            if isinstance(part, Stated):
+                raise ParameterError("what", "protocols only, where several are one spend", part)
+            if isinstance(part, Counted) and part.neighbours != "replace":
+                raise ParameterError(
+                    "neighbours",
+                    "'replace': totals of a ledger are about replaced values (give the protocol"
+                    " neighbours='replace', if it takes that)",
+                    part.neighbours,
+                )
+        if isinstance(what, Rounds) and len(what.entries) == 1:
+            ((only, times),) = what.entries
+            assert not isinstance(only, Stated)
+            what, count = only, checks.count("rounds", count * times)
+        if isinstance(what, Rounds):  # equal ones have equal texts
+            parts = sorted(what.entries, key=lambda part: cls.of(*part).text)
+            what = Rounds(parts)
         if isinstance(what, Shuffled) and isinstance(what.randomizer, Repeated):
             count = checks.count("rounds", count * what.randomizer.rounds)
             what = replace(what, randomizer=what.randomizer.randomizer)
@@ -85,6 +98,11 @@ class Entry:
         """JSON-ready data."""
         if isinstance(self.what, Guarantee):
             return {"epsilon": str(self.what.epsilon), "delta": str(self.what.delta)}
+        if isinstance(self.what, Rounds):
+            parts = [Entry.of(*part) for part in self.what.entries]
+            return {
+                _TOGETHER: [{"spent": each.description, "rounds": each.rounds} for each in parts]
+            }
         return describe(self.what)
 
 
@@ -100,5 +118,16 @@ def read(text: object, rounds: object) -> Entry:
 
 def restored(data: Any, rounds: object) -> Entry:
     """The entry of a description; raises ValueError or TypeError for anything else."""
-    what = Guarantee(**data) if "epsilon" in data else restore(data)
-    return Entry(what, checks.whole("rounds", rounds, 1))
+    count = checks.whole("rounds", rounds, 1)
+    if _TOGETHER in data:
+        parts = [restored(each["spent"], each["rounds"]) for each in data[_TOGETHER]]
+        return Entry.of(
+            Rounds([(each.what, each.rounds) for each in parts]),  # type: ignore[misc]
+            count,
+        )
+    return Entry(Guarantee(**data) if "epsilon" in data else restore(data), count)
+
+
+def rounds_of(what: Shuffled | Counted | Rounds) -> Rounds:
+    """One time of it, as rounds."""
+    return what if isinstance(what, Rounds) else Rounds([(what, 1)])

@@ -13,7 +13,7 @@ from shuffledp.accounting.protocols import Counted, Rounds, Shuffled, Stated
 from shuffledp.errors import BudgetExceededError, LedgerError, ShuffleDPError
 from shuffledp.labels import Status
 from shuffledp.ledger.amounts import decimal_above, float_above, float_below
-from shuffledp.ledger.entries import Entry, Guarantee
+from shuffledp.ledger.entries import Entry, Guarantee, rounds_of
 
 
 def composed(entries: Iterable[Entry], delta: Decimal) -> Decimal:
@@ -24,7 +24,7 @@ def composed(entries: Iterable[Entry], delta: Decimal) -> Decimal:
 def pure(entry: Entry) -> Fraction | None:
     """The epsilon of all rounds of a protocol without any delta, if it has one."""
     assert not isinstance(entry.what, Guarantee)
-    each = Rounds([(entry.what, 1)]).pure
+    each = rounds_of(entry.what).pure
     return Fraction(each) * entry.rounds if math.isfinite(each) else None
 
 
@@ -34,7 +34,12 @@ def _composed(entries: tuple[Entry, ...], delta: Decimal) -> Decimal:
     compose at the delta these leave, or together with them: the better."""
     stated = [(each.what, each.rounds) for each in entries if isinstance(each.what, Guarantee)]
     protocols = [each for each in entries if not isinstance(each.what, Guarantee)]
-    rounds = [(x.what, x.rounds) for x in protocols if not isinstance(x.what, Guarantee)]
+    rounds = [
+        (part, count * each.rounds)
+        for each in protocols
+        if not isinstance(each.what, Guarantee)
+        for part, count in rounds_of(each.what).entries
+    ]
     epsilon = sum((Fraction(what.epsilon) * count for what, count in stated), Fraction(0))
     left = Fraction(delta) - sum(Fraction(what.delta) * count for what, count in stated)
     if left < 0:

@@ -155,7 +155,7 @@ def _draws(values: Array, weights: Array, count: int) -> tuple[int, Array, Array
         counts = _multisets(kinds, count)
         log_mass = factorials[count] - factorials[counts].sum(axis=1) + counts @ weights
         return kinds, counts @ values, log_mass
-    last, run = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    last, run = np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp)
     sums, log_mass = np.zeros(1), np.full(1, factorials[count])
     for _ in range(count):  # one value more, not before the last
         repeats = kinds - last
@@ -168,9 +168,9 @@ def _draws(values: Array, weights: Array, count: int) -> tuple[int, Array, Array
     return count, sums, log_mass
 
 
-def _multisets(kinds: int, count: int) -> NDArray[np.int64]:
+def _multisets(kinds: int, count: int) -> NDArray[np.intp]:
     """All ways to draw ``count`` of ``kinds``, one row of counts each."""
-    rows = np.zeros((1, 0), dtype=np.int64)
+    rows = np.zeros((1, 0), dtype=np.intp)
     left = np.array([count])
     for _ in range(kinds - 1):
         repeats = left + 1

@@ -27,6 +27,8 @@ _CUT = 1e-9
 _LONGEST = 4_000_000
 _LONGEST_SUM = 1 << 16
 """Longest runs of masses, of one law and of a law that is convolved with another."""
+_WIDE, _WIDE_SUM = 8.0, 200.0
+"""Variances of discrete Gaussian numbers, of each and of all, whose sum is nearly one of them."""
 
 Ratio = Callable[[Array], Array]
 """k -> mass of k + 1 over mass of k, to eight roundings."""
@@ -196,15 +198,26 @@ def polya(shape: float, ratio: float) -> IntegerLaw:
     The ratios of its masses obey a continued fraction, whose errors shrink on the way to the middle
     (docs/proofs/counters.md, section 5).
     """
-    length = math.ceil((-math.log(_FLOOR) + 60.0 + 2.0 * shape) / -math.log(ratio)) + 64
+    depth = 60.0 - math.log(_FLOOR)
+    deviation = math.sqrt(2.0 * shape * ratio) / (1.0 - ratio)
+    farthest = (depth + 2.0 * shape) / -math.log(ratio)  # what of many falls as normal numbers do
+    farthest = min(farthest, 2.0 * depth / -math.log(ratio) + math.sqrt(2.0 * depth) * deviation)
+    length = math.ceil(farthest) + 64
     if length > _LONGEST:
         raise RegimeError(f"a law on at most {_LONGEST:,} numbers", f"more than {length:,}")
     least, most = _polya_ratios(shape, ratio, length)
+    return _symmetric(least, most, up(ratio, roundings(8)))
+
+
+def _symmetric(least: Array, most: Array, limit: float) -> IntegerLaw:
+    """The law, the same on both sides of 0, whose ratios from there on lie between these; beyond
+    any of them they stay below it, or below ``limit``."""
+    length = least.size
     steps = roundings(2.0 * np.arange(length, dtype=np.float64) + 4.0)
     low, high = (np.cumprod(np.append(1.0, each[:-1])) for each in (least, most))
     low, high = down(low, all_orders(steps)), up(high, all_orders(steps))
     kept = int(np.argmax(high < _FLOOR * high.max())) or length - 1
-    beyond = max(up(ratio, roundings(8)), float(most[kept]))
+    beyond = max(limit, float(most[kept]))
     lost = up(2.0 * float(high[kept]), 1e-6) / (1.0 - beyond)
     least_total = down(2.0 * math.fsum(low[1:kept]) + 1.0, roundings(8))
     most_total = up(2.0 * math.fsum(high[1:kept]) + 1.0 + lost, roundings(8))
@@ -238,9 +251,38 @@ def _polya_ratios(shape: float, ratio: float, length: int) -> Ends:
     return lows, highs
 
 
+def skellam(mean: float) -> IntegerLaw:
+    """The difference of two Poisson numbers of this mean, by the ratios of its masses."""
+    deviation = math.sqrt(2.0 * mean)
+    length = math.ceil(20.0 * deviation - 2.0 * math.log(_FLOOR)) + 64
+    if length > _LONGEST:
+        raise RegimeError(f"a law on at most {_LONGEST:,} numbers", f"more than {length:,}")
+    lows, highs = np.empty(length), np.empty(length)
+    low, high = 0.0, min(mean / (length + 65.0), 1.0)
+    smaller, larger = 1.0 - roundings(16), 1.0 + roundings(16)
+    for k in range(length + 64, 0, -1):  # from the ratio at k to that at k - 1
+        low, high = smaller / (k / mean + high), larger / (k / mean + low)
+        if k <= length:
+            lows[k - 1], highs[k - 1] = low, high
+    return _symmetric(lows, np.minimum(highs, 1.0), 0.0)
+
+
 def discrete_gaussian(variance: float) -> IntegerLaw:
     """Mass proportional to exp(-k^2 / (2 variance))."""
     return from_ratios(lambda k: np.exp(-(k + 0.5) / variance), 0)
+
+
+def discrete_gaussians(variance: float, copies: int) -> IntegerLaw:
+    """The sum of so many of them: nearly one of them where each is wide
+    (docs/proofs/counters.md, section 5)."""
+    together = copies * variance
+    if copies == 1 or variance < _WIDE or together < _WIDE_SUM:
+        return discrete_gaussian(variance).times(copies)
+    one = discrete_gaussian(together)
+    apart = 4.0 * copies * math.exp(-(math.pi**2) * variance)
+    off = up(apart + math.exp(-together), 1e-6)  # of any mass
+    rest = up(one.rest + off * one.low.size, 1e-6)
+    return IntegerLaw(one.start, np.maximum(one.low - off, 0.0), one.high + off, rest)
 
 
 @dataclass(frozen=True, eq=False)

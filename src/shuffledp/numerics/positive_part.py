@@ -257,7 +257,7 @@ def _enumerate(sums: _Sums, box: list[tuple[int, int]], depth: float) -> tuple[E
         count = left
         if i < v.size - 1:
             low, high = box[order[i]]
-            repeats = np.maximum(np.minimum(left, high) - low + 1, 0)
+            repeats = np.maximum(np.minimum(left, high) - low + 1, 0).astype(np.intp)
             starts = np.repeat(np.cumsum(repeats) - repeats, repeats)
             count = np.arange(starts.size) - starts + low
             left, log_p, s_head, s_tail, blur = (

@@ -30,7 +30,7 @@ _FLOOR, _HUGE, _FURTHEST = -745.0, 1e300, 745.0
 _QUICK_TOLERANCE, _STEPS, _SLOW, _HALVINGS = 1e-3, 60, 3, 40
 SETTLED, _MARGIN, _TRIES = 1e-6, 1e-3, 6
 """How close to the target is always close enough, how far beyond it to aim, how often."""
-_NEAR = 2.0
+_NEAR, _DOUBLINGS = 2.0, 3
 _LEAST_EXCESS, _NEARLY_ONE = 1e-16, -0.1
 _FORESIGHT = 1e-3
 _FAR_BELOW = -30.0
@@ -108,7 +108,8 @@ def steered(
         close = max(share * max(abs(good), abs(bad)), 1.0 if whole else 0.0)
         if abs(bad - good) <= close:
             break
-        left, right = -at_good * pull_good, at_bad * pull_bad
+        aim = 0.5 * min(near, -at_good)  # a little inside, where it is near enough
+        left, right = (-at_good - aim) * pull_good, (at_bad + aim) * pull_bad
         margin = min(0.4 * close / abs(bad - good), 0.5)  # the next place may then end it
         part = 0.5
         if slow < _SLOW and left + right > 0.0:
@@ -144,7 +145,8 @@ def foreseen(
     taken for positive unless asked.
 
     ``likely`` is about the excess, and cheap: it says where to ask, and how far to go from there.
-    The rest is as in ``steered``.
+    The rest is as in ``steered``; an excess is near enough to 0 where its slope so far says that
+    the root is within this ``share``.
     """
     over = grown(lambda x: likely(x) > 0.0, min(2.0 * least, most), least, most=most)
     ends = likely(over.bad), likely(min(over.good, most))
@@ -154,15 +156,22 @@ def foreseen(
     further = min((1.0 + 10.0 * _FORESIGHT) * x, most)
     rise = (likely(further) - likely(x)) / (further - x) if further > x else 0.0
     low, high, below, above = least, most, -1.0, 1.0
+    last: tuple[float, float] | None = None
     for _ in range(_TRIES):
         found = excess(x)
         if found <= 0.0:
             low, below = x, found
         else:
             high, above = x, found
-        step = max(1.2 * abs(found) / rise if rise > 0.0 else 0.0, 2.0 * share * x)
-        x += step if found <= 0.0 else -step
-        if -near < found <= 0.0 or not low < x < high:
+        if last is not None and (found - last[1]) * (x - last[0]) > 0.0:
+            rise = (found - last[1]) / (x - last[0])
+        last = x, found
+        near = max(near, share * x * rise)
+        if -near < found <= 0.0:
+            return Bracket(x, high)
+        aim = found + 0.5 * near  # a little inside, where it is near enough
+        x -= aim / rise if rise > 0.0 else math.copysign(2.0 * share * x, found)
+        if not low < x < high:
             break
     return steered(excess, low, high, share=share, near=near, begin=(below, above))
 
@@ -223,7 +232,7 @@ def invert_decreasing(
     near = start if start is not None and start.x < 0.5 * top else None
     miss = 0.0 if near is None else _offset(quick(near.x), goal)[0]
     half, slope = -1.0, None
-    if near is not None and abs(miss) <= _NEAR:
+    if near is not None and (abs(miss) <= _NEAR or _soon_below(quick, goal, near.x, miss, top)):
         x, slope = near
     else:
         if miss <= 0.0 and quick(0.0).upper <= target:
@@ -252,6 +261,13 @@ def invert_decreasing(
         return Enclosure(lower, top)
     v = _certified(exact, target, v, slope, 1.0, low, end, settled)
     return Enclosure(lower, top - math.exp(-v) if turned else v)
+
+
+def _soon_below(f: Function, goal: float, x: float, miss: float, top: float) -> bool:
+    """Whether f, above the target at x, is below it a few times further on, still far from the
+    top: a certified bound may fail there."""
+    tries = [x * 2.0**k for k in range(1, _DOUBLINGS + 1)] if miss > 0.0 else []
+    return any(_offset(f(at), goal)[0] <= 0.0 for at in tries if at < 0.5 * top)
 
 
 def _from_top(f: Function, top: float) -> Function:

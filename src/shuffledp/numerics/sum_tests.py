@@ -1,89 +1,194 @@
-"""Tests of a sum of lognormal variables, k of which are weighted by their value or none.
+"""Tests of a sum of functions of lognormal variables, k of which are weighted by their value.
 
-A test accepts with probability 0 below a threshold, 1 above another one and linearly between, so
-its power is a difference of two E(S - c)+ (docs/proofs/allocation.md, section 5): certified lower
-bounds of the power, upper bounds of the size. Large values are cut, which makes another test.
+A test accepts with probability Phi((T - c) / b), T the sum of g(X) over all variables, X known up
+to its cell: its power and its size are certified by the frequency engine
+(docs/proofs/allocation.md, section 2). Whatever g, c and b: every test is a lower bound.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 
-from shuffledp.numerics.excesses import Parts, by_frequencies
-from shuffledp.numerics.frequencies import Measure
+from shuffledp.numerics.excesses import Parts
+from shuffledp.numerics.frequencies import (
+    LOG_FLOOR,
+    MAX_EXPONENT,
+    Measure,
+    Product,
+    frequency_sums,
+    shortest,
+)
 from shuffledp.numerics.lognormal_cells import LognormalCells, lognormal_edges
-from shuffledp.numerics.rounding import Array, down, roundings, up
+from shuffledp.numerics.normal import CELL_ERROR
+from shuffledp.numerics.positive_part import Law
+from shuffledp.numerics.rounding import Array, all_orders, down, roundings, up
+from shuffledp.numerics.search import bisect
 
-_GROUP, _MOST_GROUPS = 16, 60
-_STEP, _GROWTH, _CELL = 0.25, 0.06, 0.02
-"""Thresholds are apart by such shares of the deviation and of themselves; so wide are cells."""
-_RAMPS = (1, 2, 3)
-_BEYOND, _DEVIATIONS = 1.3, 14.0
-"""Values are cut at so many times the threshold and so many deviations more."""
-_WIDTH, _LEAST = 1e-3, 1e-15
+_THRESHOLDS, _AROUND, _SMOOTH = 80, 3.0, 0.15
+"""So many thresholds, so far around those expected, and b: in units of the tail's decay."""
+_ALIAS, _MOST_FREQUENCIES, _STEEPEST = 1e-4, 1 << 17, 10.0
+_CAP, _LEAST_GAIN, _SMALL_SCORE, _LEAST_SHARE = 2.0, 0.05, 0.25, 1e-30
+_COPIES = np.unique(np.round(np.geomspace(1.0, 4096.0, 60)))
+_MASS_ERROR = 4.0 * CELL_ERROR
 Tests = tuple[Array, Array]
 """Least powers and largest sizes."""
-Ends = tuple[Parts, Parts]
-"""Laws below and above those of a sum."""
 
 
-@lru_cache(maxsize=32)
-def sum_tests(h: float, n: int, k: int) -> tuple[Tests, Tests]:
-    """Tests for k weighted variables where the sum is large; for none where it is small."""
+class _Step:
+    """The payoff Phi(x / b): F^ = G^ = 1/s."""
+
+    cut = 7.0
+
+    def centre(self, theta: float, b: float) -> tuple[float, float]:
+        return 1.0 / theta, 0.0
+
+    def sums(
+        self, theta: float, b: float, omega: Array, re: Array, im: Array
+    ) -> tuple[Array, Array]:
+        found = ((re * theta + im * omega) / (theta * theta + omega * omega)).sum(axis=-1)
+        return found, np.zeros_like(found)
+
+    def size(self, theta: float, b: float, omega: Array) -> Array:
+        return np.asarray(1.0 / np.hypot(theta, omega))
+
+    def beyond(self, b: float, first: float) -> float:
+        return math.exp(-0.5 * (b * first) ** 2) / (b * first) ** 2
+
+
+STEP = _Step()
+
+
+def acceptance(parts: Parts, c: Array, b: float) -> tuple[Array, Array]:
+    """Ends of E Phi((S - c) / b) at increasing c, S the sum of so many variables of each part."""
+    theta = _saddle(parts, 0.5 * float(c[0] + c[-1]))
+    transform = Product(parts, theta)
+    log_unit = transform.log_m - theta * c
+    slack = transform.log_m_error + roundings(8) * (abs(transform.log_m) + theta * np.abs(c))
+    expected = 1.0 / (1.0 + theta * transform.sd)
+    step, alias = _window(transform, c, b, _ALIAS * expected)
+    if b * step * _MOST_FREQUENCIES < STEP.cut or b * theta > _STEEPEST:
+        return np.zeros(c.size), np.ones(c.size)
+    low, high = frequency_sums(transform, STEP, step, b, c)
+    low = np.maximum(low - alias, 0.0)
+    tiny = log_unit + np.log(np.maximum(high, 1e-300)) < LOG_FLOOR
+    with np.errstate(under="ignore"):
+        scale = np.exp(np.minimum(log_unit, -LOG_FLOOR))
+        low = down(low * scale * np.exp(-slack), roundings(32))
+        high = up(np.maximum(high, 0.0) * scale * np.exp(slack), roundings(32))
+    whole = log_unit > -LOG_FLOOR
+    low = np.where(tiny | whole, 0.0, np.minimum(low, 1.0))
+    return low, np.where(whole, 1.0, np.minimum(np.maximum(high, 1e-300), 1.0))
+
+
+def _saddle(parts: Parts, threshold: float) -> float:
+    """Roughly the theta that minimises M(theta) e^(-theta c) / theta; any > 0 is valid."""
+
+    def left(log_theta: float) -> bool:
+        theta = math.exp(log_theta)
+        mean = math.fsum(n * part.tilted_mean(theta) for part, n in parts)
+        return theta * (mean - threshold) <= 1.0
+
+    least = 0.1 / sum(n * float(np.abs(part.v).max()) for part, n in parts)
+    most = MAX_EXPONENT / max(float(part.v[-1]) for part, _ in parts)
+    return math.exp(bisect(left, math.log(least), math.log(most), within=0.02).good)
+
+
+def _window(transform: Product, c: Array, b: float, target: float) -> tuple[float, Array]:
+    """Frequency step 2 pi / P, and for each threshold at least the share of k P, k != 0."""
+    theta, log_target = transform.theta, math.log(target)
+    log_mass = float(transform.log_growth(np.zeros(1), exact=True)[0])
+    log_masses = log_mass + theta * c + roundings(16) * (abs(log_mass) + theta * np.abs(c))
+    left = max(float(log_masses.max()) - log_target, 4.0) / theta  # k >= 1: Phi <= 1
+    # k <= -1: Phi(x / b) <= e^(lambda x + lambda^2 b^2 / 2), lambda = theta + gap
+    gaps = np.geomspace(0.1, 100.0, 24) / max(transform.sd, 1e-3 / theta)
+    tops = max(float(factor.measure.v[-1]) for factor in transform.factors)
+    gaps = gaps[(theta + gaps) * tops <= 1.1 * MAX_EXPONENT]
+    if not gaps.size:
+        gaps = np.array([0.1 * MAX_EXPONENT / tops])
+    growth = transform.log_growth(theta + gaps) + 0.5 * ((theta + gaps) * b) ** 2
+    growth += roundings(32) * np.abs(growth)
+    right, gap, grown = shortest(gaps, growth - gaps * float(c[0]), log_target)
+    log_bounds = grown + gap * float(c[0]) - gap * c
+    log_bounds += roundings(64) * (abs(grown) + gap * np.abs(c) + gap * abs(float(c[0])))
+    period = max(left, right)
+    q, r = math.exp(-theta * period), math.exp(-gap * period)
+    alias = np.exp(np.minimum(log_masses - theta * period, 600.0)) / (1.0 - q)
+    alias += np.exp(np.minimum(log_bounds - gap * period, 600.0)) / (1.0 - r)
+    return 2.0 * math.pi / period, all_orders(alias)
+
+
+@lru_cache(maxsize=16)
+def _cells(h: float) -> tuple[Array, Array, Array]:
+    """Masses of cells of z without and with weight, and their likelihood ratio about."""
     s = math.sqrt(h)
-    edges = lognormal_edges(h, s, _CELL)
+    edges = lognormal_edges(h, s)
     plain, weighted = LognormalCells.of(h, edges), LognormalCells.of(h, edges, s)
-    deviation = math.sqrt(n * float(plain.mass @ np.minimum(plain.mean - 1.0, 1.0) ** 2))
-
-    def large(most: float) -> tuple[Ends, Ends]:
-        limit = 1.0 + _BEYOND * most + _DEVIATIONS * deviation
-        top = float(plain.x[min(int(np.searchsorted(plain.x, limit)), plain.x.size - 1)])
-        none, some = plain.gains(top), weighted.gains(top)
-        return _sums(n, k, none, some), _sums(n, 0, none, some)
-
-    def small(_most: float) -> tuple[Ends, Ends]:
-        none, some = plain.falls(), weighted.falls()
-        return _sums(n, 0, none, some), _sums(n, k, none, some)
-
-    return _tests(deviation, math.inf, large), _tests(deviation, float(n), small)
+    return plain.mass, weighted.mass, plain.mean
 
 
-def _sums(n: int, k: int, none: tuple[Measure, Measure], some: tuple[Measure, Measure]) -> Ends:
-    """k variables of one law, all others of the other."""
-    both = [
-        [(law, count) for law, count in ((none[end], n - k), (some[end], k)) if count]
-        for end in (0, 1)
-    ]
-    return both[0], both[1]
+@lru_cache(maxsize=256)
+def large_ratio_tests(h: float, n: int, k: int, gain: float) -> Tests:
+    """Tests for k weighted variables: those about where the likelihood ratio is 1 + gain."""
+    most = max(gain, _LEAST_GAIN)
+    _, _, ratio = _cells(h)
+    score = _score(ratio - 1.0, n, k, most)
+    return _tests(h, n, k, score, gain / most)
 
 
-def _tests(deviation: float, end: float, laws: Callable[[float], tuple[Ends, Ends]]) -> Tests:
-    """All ramps between thresholds of a group."""
-    powers, sizes, first = [np.zeros(1)], [np.zeros(1)], 0.0
-    for _ in range(_MOST_GROUPS):
-        c = [first]
-        for _ in range(_GROUP):
-            c.append(c[-1] + max(_STEP * deviation, _GROWTH * c[-1]))
-        thresholds = np.array([x for x in c if x < end])
-        if thresholds.size < 2:
-            break
-        tested, other = laws(c[-1])
-        least, most = (_excess(parts, thresholds) for parts in tested)
-        smallest, largest = (_excess(parts, thresholds) for parts in other)
-        for ramp in _RAMPS:
-            width = thresholds[ramp:] - thresholds[:-ramp]
-            powers.append((least[0][:-ramp] - most[1][ramp:]) / width)
-            sizes.append((largest[1][:-ramp] - smallest[0][ramp:]) / width)
-        first = c[-1]
-        if float(powers[-len(_RAMPS)].max(initial=0.0)) < _LEAST:
-            break
-    power, size = np.concatenate(powers), np.concatenate(sizes)
-    return np.clip(down(power, roundings(8)), 0.0, 1.0), np.maximum(up(size, roundings(8)), 0.0)
+@lru_cache(maxsize=256)
+def small_ratio_tests(h: float, n: int, k: int, depth: float) -> Tests:
+    """Tests for no weighted variables: about where the likelihood ratio is e^-depth."""
+    _, _, ratio = _cells(h)
+    share = np.maximum(1.0 - k / n + k / n * ratio, _LEAST_SHARE)
+    return _tests(h, n, k, -np.log(share), depth, falls=True)
 
 
-def _excess(parts: Parts, thresholds: Array) -> tuple[Array, Array]:
-    return by_frequencies(parts, thresholds, _WIDTH, np.zeros(thresholds.size))
+def _score(above: Array, n: int, k: int, gain: float) -> Array:
+    """1/m where m variables of that value, all others being 1, make a ratio of 1 + gain."""
+    copies = np.array([m for m in _COPIES.tolist() if m <= n])
+    values = np.array([_needed(float(m), n, k, gain) for m in copies])
+    positive = np.maximum(above, values[-1] * 1e-3)
+    found = np.exp(np.interp(np.log(positive), np.log(values[::-1]), -np.log(copies[::-1])))
+    slope = 0.5 / math.log(values[0] / values[1]) if copies.size > 1 else 1.0
+    beyond = 1.0 + slope * np.log(np.maximum(above / values[0], 1.0))
+    linear = above / (values[-1] * copies[-1])
+    found = np.where(above > values[-1], found, linear)
+    return np.asarray(np.where(above > values[0], np.minimum(beyond, _CAP), found))
+
+
+def _needed(copies: float, n: int, k: int, gain: float) -> float:
+    """The y with sum over j >= 1 of C(copies, j) C(k, j) / C(n, j) y^j = gain."""
+
+    def enough(log_y: float) -> bool:
+        total, term, y = 0.0, 1.0, math.exp(log_y)
+        for j in range(int(min(k, copies))):
+            term *= (copies - j) * (k - j) / ((j + 1.0) * (n - j)) * y
+            total += term
+        return total >= gain
+
+    high = math.log(gain * n / (k * copies))  # the first term alone
+    return math.exp(bisect(enough, high + 1e-9, high - 60.0, within=1e-4).good)
+
+
+def _tests(h: float, n: int, k: int, score: Array, level: float, falls: bool = False) -> Tests:
+    """Accepting where the sum of the scores is about the level or more; ``falls``: that speaks for
+    no weighted variables."""
+    plain, weighted, _ = _cells(h)
+    laws = [_measure(score, mass) for mass in (plain, weighted)]
+    none: Parts = [(laws[0], n)]
+    some: Parts = [(law, count) for law, count in zip(laws, (n - k, k), strict=True) if count]
+    small = np.abs(score) < _SMALL_SCORE
+    expected = level + n * float(plain[small] @ score[small])
+    decay = 1.0 / _saddle(some if falls else none, max(expected, 1e-9))
+    low, high = min(expected, level), max(expected, level)
+    c = np.linspace(low - _AROUND * decay, high + _AROUND * decay, _THRESHOLDS)
+    tested, other = (none, some) if falls else (some, none)
+    return acceptance(tested, c, _SMOOTH * decay)[0], acceptance(other, c, _SMOOTH * decay)[1]
+
+
+def _measure(values: Array, weights: Array) -> Measure:
+    law = Law(values, weights, _MASS_ERROR)
+    return Measure(law.values, law.weights, 0.0, law.weight_error)

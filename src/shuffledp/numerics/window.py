@@ -62,7 +62,7 @@ def refine(
     room = budget / float(np.sum(np.sqrt(spread * size / steps)))
     piece = np.maximum(np.floor(room * np.sqrt(size * steps / spread)), 1.0)
     pieces = np.ceil(size / piece)
-    pieces = np.ceil(pieces * min(1.0, _PIECES / float(pieces.sum()))).astype(np.int64)
+    pieces = np.ceil(pieces * min(1.0, _PIECES / float(pieces.sum()))).astype(np.intp)
     piece_number = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     new_starts = np.repeat(starts, pieces) + np.floor(
         np.repeat(size, pieces) * piece_number / np.repeat(pieces, pieces)
@@ -78,7 +78,7 @@ def group_masses(
         counts = np.arange(starts[0], ends[-1] + 1.0)
         log_values, error = log_mass(counts, trials, p, q)
         values, error = np.exp(log_values), error + roundings(16)
-        groups = (starts - starts[0]).astype(np.int64)
+        groups = (starts - starts[0]).astype(np.intp)
         return (
             np.add.reduceat(down(values, error), groups),
             np.add.reduceat(up(values, 2.0 * error), groups),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp.collection.devices import Stream, secure
+from shuffledp.collection.pipeline.job import DISTRIBUTION
 from shuffledp.errors import NOT_SHOWN, ParameterError, ServiceError
 from shuffledp.service.task import Task
 from shuffledp.service.wire import REPORT_ID
@@ -102,7 +103,7 @@ def inputs(task: Task, value: Any) -> np.ndarray:
             raise ParameterError("value", f"{len(job.columns)} numbers", NOT_SHOWN)
         return np.array([[_share(task, each) for each in value]])
     share = _share(task, value)
-    if job.task == "mean":
+    if job.task == "mean" or job.task in DISTRIBUTION:
         return np.array([share])
     return np.array([min(math.floor(share * job.bins), job.bins - 1)])
 

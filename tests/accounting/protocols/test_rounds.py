@@ -295,3 +295,9 @@ def test_rounds_that_reveal_more_than_delta_are_answered_by_their_renyi_divergen
     alone = GDPCurve(20.0 * math.sqrt(20.0)).epsilon(1e-5)
     assert 0.9 * alone < found.value < 1.2 * alone
     assert telling.epsilon(1e-5).lower < alone
+
+
+def test_nothing_leaks_far_beyond_all_losses() -> None:
+    """40 deviations out: the leaked end must not hold mass that rounding made of nothing."""
+    found = (Shuffled(BinaryRR(eps0=0.1), n=10**8) ** 2).delta(epsilon=5.8e-4)
+    assert found.lower < 1e-100

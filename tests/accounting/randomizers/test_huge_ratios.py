@@ -20,6 +20,24 @@ def test_ratios_beyond_the_largest_number(epsilon: float) -> None:
     assert lower <= upper
 
 
+@pytest.mark.parametrize("n", [1, 2, 1000])
+def test_what_a_rare_report_gives_away_is_added(n: int) -> None:
+    """Two outcomes that nobody else has decide alone: taken out of the base, they still count."""
+    rare = np.array([4e-11, 6e-11])
+    outcomes = Outcomes.discrete([1.0 - 1e-10, *rare], [1.0, 0.0, 0.0], [1.0, 1e-40, 1e-40])
+    for epsilon in (0.5, 5.0, 30.0):
+        assert 0.99e-10 < delta_lower(outcomes, n, epsilon, 1e-3) <= 1e-10
+        assert 1e-10 * (1.0 - 1e-9) <= delta_upper(outcomes, n, epsilon, 1e-3) <= 1.05e-10
+
+
+def test_a_cell_without_a_largest_ratio_is_added_whole() -> None:
+    first, second, base = np.array([0.7, 0.3]), np.array([0.9, 0.1]), np.array([0.8, 0.2])
+    low = (np.array([0.8, 0.0]), np.array([1.1, 0.0]))
+    high = (np.array([0.9, np.inf]), np.array([1.2, 2.0]))
+    outcomes = Outcomes(first, second, base, low, high)
+    assert 0.3 <= delta_upper(outcomes, 1, 0.0, 1e-3) < 0.4
+
+
 def test_noise_of_a_thousandth() -> None:
     found = Shuffled(Gaussian(1e-3), 10_000).epsilon(1e-5)
     assert found.lower > 100.0

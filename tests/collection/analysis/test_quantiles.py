@@ -9,7 +9,7 @@ import pytest
 from shuffledp import KRR, Channel, CheckIn, LocalHashing, ParameterError, SubsetSelection, rappor
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.collection.analysis import Frequencies, quantiles
-from shuffledp.collection.analysis.quantiles import _rising
+from shuffledp.collection.analysis.quantiles import rising
 from shuffledp.collection.devices import Device, device, secure
 
 CELLS = 64
@@ -98,5 +98,5 @@ def test_a_channel_is_refused() -> None:
 
 
 def test_nearest_rising_sequence() -> None:
-    assert _rising(np.array([0.0, 3.0, 1.0, 2.0, 5.0])).tolist() == [0.0, 2.0, 2.0, 2.0, 5.0]
-    assert _rising(np.array([3.0, 2.0, 1.0])).tolist() == [2.0, 2.0, 2.0]
+    assert rising(np.array([0.0, 3.0, 1.0, 2.0, 5.0])).tolist() == [0.0, 2.0, 2.0, 2.0, 5.0]
+    assert rising(np.array([3.0, 2.0, 1.0])).tolist() == [2.0, 2.0, 2.0]

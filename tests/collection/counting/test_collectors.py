@@ -9,10 +9,13 @@ from shuffledp import (
     KRR,
     Aggregated,
     BinaryRR,
+    BinomialNoise,
     DiscreteGaussian,
+    DiscreteGaussianNoise,
     DiscreteLaplace,
     NegativeBinomialNoise,
     NoiseShare,
+    PairedDummies,
     ParameterError,
     PoissonNoise,
     PolyaNoise,
@@ -35,6 +38,10 @@ NUMBERS = np.linspace(0.0, 1.0, N) ** 2
 SHARES = [
     PolyaNoise(1.0 / N, 3.0),
     SkellamNoise(0.02),
+    BinomialNoise(1, 0.03125),
+    PoissonNoise(0.03),
+    DiscreteGaussianNoise(0.125),
+    TruncatedLaplaceNoise(1, 0.25),
     NegativeBinomialNoise(0.01, 0.9),
 ]
 HISTOGRAMS: list[Counted] = [
@@ -45,6 +52,9 @@ HISTOGRAMS: list[Counted] = [
     WithDummies(PoissonNoise(20.0), N),
     WithDummies(TruncatedLaplaceNoise(20, 2.0), N),
     WithDummies(PoissonNoise(0.05), N, by_users=True),
+    WithDummies(BinomialNoise(60), N),
+    WithDummies(BinomialNoise(1, 0.0625), N, by_users=True),
+    PairedDummies(NegativeBinomialNoise(1 / N, 0.7), NegativeBinomialNoise(3 / N, 0.9), N),
     WithDummies(NegativeBinomialNoise(0.01, 0.9), N, by_users=True),
     WithDummies(PoissonNoise(9.0), N, randomizer=actual(KRR(5, eps0=5.0))),  # type: ignore[arg-type]
     SampleThreshold(0.3, 8, n=N),
@@ -54,6 +64,16 @@ MEANS: list[Counted] = [
     Aggregated(actual(DiscreteLaplace(20, eps0=1.0)), N),  # type: ignore[arg-type]
     Aggregated(actual(DiscreteGaussian(4, 4.0)), N),  # type: ignore[arg-type]
     Aggregated(NoiseShare(PolyaNoise(1.0 / N, 50.0), levels=50), N),
+    *(
+        Aggregated(NoiseShare(noise, levels=9), N)
+        for noise in (
+            SkellamNoise(2.0),
+            BinomialNoise(9),
+            NegativeBinomialNoise(9.0, 0.25),
+            PoissonNoise(3.0),
+            DiscreteGaussianNoise(4.0),
+        )
+    ),
     SplitAndMix(NoiseShare(PolyaNoise(1.0 / N, 50.0), levels=50), N, 5),
 ]
 

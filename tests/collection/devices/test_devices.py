@@ -27,6 +27,8 @@ from shuffledp import (
     OnePrefix,
     ParameterError,
     Piecewise,
+    Plateau,
+    RoundedResponse,
     Shuffled,
     SubsetSelection,
     TruncatedLaplace,
@@ -52,10 +54,13 @@ CASES: list[tuple[Randomizer, list[Any]]] = [
     (HadamardResponse(eps0=1.5, k=7), [0, 6]),
     (OneBitMean(eps0=1.0), [0.0, 0.25, 1.0]),
     (DiscretePiecewise(8, 3, eps0=2.0), [0.0, 0.5, 1.0]),
+    (RoundedResponse(4, eps0=1.5), [0.0, 0.25, 0.5, 1.0]),
+    (RoundedResponse(2, eps0=1.5), [0.0, 0.375, 1.0]),
     (OnePrefix(2, 1, eps0=1.0), [0, 3, 1]),
     (Channel(np.array(SKEWED)), [0, 1, 2]),
     (CheckIn(KRR(3, eps0=1.0), 0.3), [0, 2]),
     (OneCoordinate(OneBitMean(eps0=1.0), 3), [(0.0, 1.0, 0.5)]),
+    (OneCoordinate(RoundedResponse(3, eps0=1.0), 2), [(0.75, 0.5)]),
 ]
 N = 60_000
 
@@ -94,7 +99,8 @@ def test_the_accountant_describes_what_runs(randomizer: Randomizer, values: list
     """One user, every pair of values: the exact loss is inside the accountant's interval."""
     machine = device(randomizer)
     if isinstance(randomizer, OneCoordinate):
-        values = [(0.0, 0.0, 0.0), (1.0, 1.0, 1.0)]
+        d = randomizer.dimensions
+        values = [(0.0,) * d, (1.0,) * d]
     laws = [law(machine, x) for x in values]
     for epsilon in (0.0, 0.2, 0.7):
         leaked = [_hockey_stick(a, b, Fraction(math.exp(epsilon))) for a in laws for b in laws]
@@ -137,6 +143,8 @@ def test_no_report_is_likelier_than_the_budget_allows(
         lambda e: OneBitMean(eps0=e),
         lambda e: DiscretePiecewise(6, 2, eps0=e),
         lambda e: Piecewise(eps0=e),
+        lambda e: Plateau(0.1, eps0=e),
+        lambda e: RoundedResponse(7, eps0=e),
     ],
 )
 def test_rounding_never_raises_the_budget(build: Any, eps0: float) -> None:

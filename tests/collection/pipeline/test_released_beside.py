@@ -69,7 +69,7 @@ def test_values_are_declared(line: str) -> None:
 @pytest.mark.parametrize("line", [RUN, BUDGETS], ids=["run", "personalized"])
 def test_the_first_user_is_not_quoted_for_want_of_a_header(line: str) -> None:
     Path("survey.csv").write_text(f"{SECRET},1\nATL,2\n")
-    assert "one of the 2 names in its first line" in _refused(f"{line} {LISTED}")
+    assert "one of the 2 names in the first line of the table" in _refused(f"{line} {LISTED}")
 
 
 @pytest.mark.parametrize("line", [RUN, BUDGETS], ids=["run", "personalized"])

@@ -20,7 +20,7 @@ TARGET = "--epsilon 2 --delta 1e-6"
 HISTOGRAM = "--column transport --task histogram --categories car,bus,train,bike,walk"
 KRR = "--mechanism krr --k 4 --eps0 1 --n 2000"
 SESSION = f"""
-sample-data survey.csv --rows 2000
+sample-data survey.csv --rows 2000 --tasks tasks.toml
 account --eps0 1 --n 1000 --delta 1e-6
 account --eps0 1 --n 1000 --epsilon 0.1
 account --eps0 1 --n 1000 --alpha 0.1
@@ -39,9 +39,11 @@ theorems
 theorems blanket
 plan --task histogram --k 3 --n 500 {TARGET} --several-messages
 plan --task mean --n 200 {TARGET}
+plan --tasks tasks.toml --n 2000 {TARGET}
 run survey.csv {HISTOGRAM} {TARGET} --mechanism krr
 run survey.csv --column minutes --task quantiles --low 0 --high 120 {TARGET} --mechanism krr
 run survey.csv --column minutes --task mean --low 0 --high 120 {TARGET} --mechanism laplace --simulation 1
+run survey.csv --tasks tasks.toml {TARGET}
 personalized survey.csv --column transport --categories car,bus,train,bike,walk --budgets-column eps --delta 1e-3 --budgets-visible
 encode survey.csv {HISTOGRAM} {TARGET} --mechanism krr --out reports.parquet
 shuffle reports.parquet --out shuffled.parquet

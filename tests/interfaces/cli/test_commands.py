@@ -106,6 +106,8 @@ EXAMPLES: dict[str, tuple[object, ...]] = {
     "subset": ("--eps0", 1, "--k", 6),
     "one-bit": ("--eps0", 1),
     "piecewise": ("--eps0", 1),
+    "plateau": ("--eps0", 1),
+    "rounding": ("--eps0", 1),
 }
 
 

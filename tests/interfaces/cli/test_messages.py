@@ -61,8 +61,8 @@ SUMS = ("--only-sums", "--delta", 1e-5)
             ("account", "--mechanism", "rr", "--eps0", 1, "--n", 9, *SUMS, "--check-in", 0.5),
             "without --check-in or --drawn. Got 'binary randomized response",
         ),
-        (("account", "--eps0", 1, "--n", 9), "Got 'none of them'"),
-        (("account", "--eps0", 1, "--n", 9, *TARGET), "Got '--delta and --epsilon'"),
+        (("account", "--eps0", 1, "--n", 9), "Ask exactly one of --delta (to learn epsilon)"),
+        (("account", "--eps0", 1, "--n", 9, *TARGET), "Got --delta and --epsilon"),
         (
             ("account", "--eps0", 1, "--n", 9, "--delta", 0.1, "--theorem", "strong-clones"),
             "(did you mean stronger-clones?)",

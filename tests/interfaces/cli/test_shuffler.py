@@ -44,7 +44,7 @@ def serving(config: Path) -> Iterator[str]:
         yield found[1]
     finally:
         server.terminate()
-        _, rest = server.communicate(timeout=30)
+        _, rest = server.communicate(timeout=120)
     assert server.returncode == -signal.SIGTERM
     assert re.fullmatch(r"(INFO: .*\n)*", rest), rest
 

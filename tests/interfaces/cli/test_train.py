@@ -15,7 +15,7 @@ from shuffledp.interfaces.cli import main
 from tests.training.test_run import DATA
 
 SGD = "shuffled-sgd --components 4 --epochs 4 --learning-rate 0.5 --eps0 20 --simulation"
-CHECK_IN = "check-in --components 4 --rounds 4 --sigma 1 --every 2 --simulation --seed 3"
+CHECK_IN = "check-in --components 4 --rounds 4 --sigma 5 --every 2 --simulation --seed 3"
 
 
 @pytest.fixture

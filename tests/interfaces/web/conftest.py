@@ -10,9 +10,11 @@ import pytest
 
 
 @contextmanager
-def running(*options: str, files: int | None = None) -> Iterator[str]:
+def running(
+    *options: str, files: int | None = None, program: tuple[str, str] = ("-m", "shuffledp")
+) -> Iterator[str]:
     """``shuffledp web`` on a free port, which may open that many files; its address."""
-    command = [sys.executable, "-m", "shuffledp", "web", "--port", "0", *options]
+    command = [sys.executable, *program, "web", "--port", "0", *options]
     if files is not None:
         command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -24,7 +26,7 @@ def running(*options: str, files: int | None = None) -> Iterator[str]:
         yield found[1]
     finally:
         server.terminate()
-        _, rest = server.communicate(timeout=20)
+        _, rest = server.communicate(timeout=120)
     assert rest == "", rest
 
 

@@ -25,6 +25,7 @@ KRR = "?mechanism=krr&eps0=3&k=10&n=1000&check_in=0.5&colluders=20&epsilon=0.4"
 def browser() -> Iterator[Browser]:
     program, environment = chromium.find()
     os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(chromium.NODE))
+    expect.set_options(timeout=WAIT)  # however busy the machine
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox"], env={**os.environ, **environment}
@@ -193,15 +194,15 @@ def test_invalid_input_is_explained_and_marked(page: Page) -> None:
 def test_calibrate_and_use_the_result(page: Page) -> None:
     page.locator("#target-epsilon").fill("0.5")
     page.get_by_role("button", name="Find it").click()
-    expect(page.locator("#found")).to_contain_text("largest eps0: 6.603642", timeout=WAIT)
+    expect(page.locator("#found")).to_contain_text("largest eps0: 6.603642")
     page.get_by_role("button", name="Use this value").click()
     answered(page)
-    expect(page.locator("#number")).to_contain_text("delta ≤", timeout=WAIT)
+    expect(page.locator("#number")).to_contain_text("delta ≤")
     assert shown(page) <= 1e-6
     page.locator("#find").select_option("n")
     page.locator("#target-delta").fill("2")
     page.get_by_role("button", name="Find it").click()
-    expect(page.locator("#found")).to_contain_text("strictly between 0 and 1", timeout=WAIT)
+    expect(page.locator("#found")).to_contain_text("strictly between 0 and 1")
 
 
 def test_plots_and_files(page: Page, tmp_path: Path) -> None:
@@ -274,8 +275,9 @@ def _serious(page: Page) -> list[str]:
 def test_accessible(browser: Browser, server: str, size: tuple[int, int], scheme: str) -> None:
     viewport = {"width": size[0], "height": size[1]}
     page = browser.new_page(viewport=viewport, color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_default_timeout(WAIT)
     page.goto(server)
-    page.wait_for_selector("body[data-ready=all]", timeout=WAIT)
+    page.wait_for_selector("body[data-ready=all]")
     assert _serious(page) == []
     wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     assert wide <= 0

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from shuffledp.interfaces.web.api import _Answers
-from shuffledp.interfaces.web.workers import Refused, Workers
+from shuffledp.interfaces.web.outcome import Refused
+from shuffledp.interfaces.web.workers import Workers
 
 LONG = {"mechanism": "laplace", "eps0": 8.0, "n": 100, "order": 40.0}
 

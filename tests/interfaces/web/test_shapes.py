@@ -46,6 +46,49 @@ def test_three_ways_to_ask(server: str, shape: dict[str, str]) -> None:
     assert points.json()["points"]
 
 
+CENTRAL: list[dict[str, str]] = [
+    {"mechanism": "allocation", "sigma": "1", "steps": "1000"},
+    {"mechanism": "allocation", "sigma": "2", "steps": "500", "k": "3", "epochs": "4"},
+    {"mechanism": "minibatches", "sigma": "1", "batch": "60", "n": "60000"},
+]
+
+
+@pytest.mark.parametrize("shape", CENTRAL, ids=lambda shape: shape["mechanism"])
+def test_training_in_the_centre(server: str, shape: dict[str, str]) -> None:
+    """Number, command and code agree; a curve is over the steps, or over the records."""
+    asked = shape | {"delta": "1e-6"}
+    answer = httpx.get(f"{server}/api/account", params=asked, timeout=120).json()
+    words = shlex.split(answer["command"])
+    printed = json.loads(CliRunner().invoke(main, [*words[1:], "--json"]).stdout)
+    assert answer["epsilon"] == printed["epsilon"]
+    assert answer["status"] == "PROVEN"
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(answer["python"], {})
+    shown = re.search(r"epsilon in \[(\S+), (\S+)\]", said.getvalue())
+    assert shown is not None
+    assert float(shown[2]) == pytest.approx(answer["epsilon"]["upper"], rel=1e-4, abs=0.0)
+    points = httpx.get(f"{server}/api/curve", params=asked | {"curve": "users"}, timeout=120)
+    assert points.status_code == 200, points.text
+    varied = int(shape.get("n") or shape["steps"])
+    assert all(varied / 31 <= point["x"] <= 31 * varied for point in points.json()["points"])
+
+
+def test_the_least_noise_of_random_allocation(server: str) -> None:
+    target = {"epsilon": "1", "delta": "1e-6", "find": "sigma"}
+    shape = {"mechanism": "allocation", "steps": "1000", "epochs": "10", "sigma": "9"}
+    answer = httpx.get(f"{server}/api/calibrate", params=shape | target, timeout=120).json()
+    assert answer["epsilon"]["value"] <= 1.0
+    again = CliRunner().invoke(main, [*shlex.split(answer["command"])[1:], "--json"])
+    assert json.loads(again.stdout)["sigma"] == answer["value"]
+    for wrong in ({"find": "eps0"}, {"steps": ""}):
+        reply = httpx.get(f"{server}/api/calibrate", params=shape | target | wrong, timeout=120)
+        assert reply.status_code == 422
+        assert "for" in reply.json()["error"]["message"]
+    refused = {"mechanism": "minibatches", "batch": "60", "n": "600"} | target
+    assert httpx.get(f"{server}/api/calibrate", params=refused, timeout=120).status_code == 422
+
+
 def test_the_least_noise(server: str) -> None:
     target = {"epsilon": "1", "delta": "1e-6"}
     for shape, parameter in (
@@ -62,11 +105,11 @@ def test_the_least_noise(server: str) -> None:
 
 
 def test_the_page_lists_them_and_says_what_is_wrong(server: str) -> None:
-    listed = httpx.get(f"{server}/api/mechanisms").json()
+    listed = httpx.get(f"{server}/api/mechanisms", timeout=120).json()
     assert listed["dummies"]["needs"] == ["noise"]
     assert "only_sums" in listed["rappor"]["takes"]
     wrong = {"mechanism": "dummies", "noise": "skellam:rate=1"}
-    reply = httpx.get(f"{server}/api/account", params=wrong | ASKED)
+    reply = httpx.get(f"{server}/api/account", params=wrong | ASKED, timeout=120)
     assert reply.status_code == 422
     assert reply.json()["error"]["parameter"] == "dummies"
     wrong = {"mechanism": "dummies", "noise": "poisson:rate=80", "find": "eps0"}

@@ -32,7 +32,7 @@ from tests.service.made import (
     make_task,
     records,
 )
-from tests.service.serving import TOKEN, Running, serving
+from tests.service.serving import PATIENCE, TOKEN, Running, serving, until
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_when_too_much_waits_it_is_refused_at_once(tmp_path: Path) -> None:
 
     def slow(uploads: Any) -> Any:
         begun.set()
-        assert held.wait(30)
+        assert held.wait(PATIENCE)
         return add(uploads)
 
     store.add = slow  # type: ignore[method-assign]
@@ -194,10 +194,9 @@ def test_when_too_much_waits_it_is_refused_at_once(tmp_path: Path) -> None:
         with ThreadPoolExecutor(4) as pool:
             sent = [b"".join(records(task, 5)) for _ in range(2)]
             first = pool.submit(_post, running, task, sent[0])
-            assert begun.wait(30)
+            assert begun.wait(PATIENCE)
             second = pool.submit(_post, running, task, sent[1])
-            while running.app.intake.waiting < 10:
-                time.sleep(0.01)
+            until(lambda: running.app.intake.waiting >= 10)
             busy = _post(running, task, records(task, 1)[0])
             assert (busy.status, busy.code, busy.retry_after) == (429, "busy", "1")
             held.set()
@@ -220,14 +219,14 @@ def test_reports_that_are_being_opened_wait_too(
     monkeypatch.setattr(running.app.shuffler, "unwrap", counting)
     assert _post(running, task, b"".join(records(task, 3))).status == 201
     assert seen == [3, 3, 3]
-    _until(lambda: not running.app.intake.waiting)
+    until(lambda: not running.app.intake.waiting)
     running.app.intake.waiting = 20_000
     assert _post(running, task, records(task, 1)[0]).status == 429
     running.app.intake.waiting = 0
     assert len(seen) == 3  # it was refused unopened
     record = records(task, 1)[0]
     assert _post(running, task, record[:-1] + bytes([record[-1] ^ 1])).status == 400
-    _until(lambda: not running.app.intake.waiting)
+    until(lambda: not running.app.intake.waiting)
 
 
 def test_bodies_that_come_at_once_fit_into_memory(
@@ -239,19 +238,11 @@ def test_bodies_that_come_at_once_fit_into_memory(
     with socket.create_connection(("127.0.0.1", running.port)) as slow:
         head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {MEDIA_REPORTS}\r\n"
         slow.sendall(f"{head}Content-Length: {1 << 20}\r\n\r\nabc".encode())
-        _until(lambda: running.app._held == 1 << 20)
+        until(lambda: running.app._held == 1 << 20)
         answer = _post(running, task, records(task, 1)[0])
         assert (answer.status, answer.code, answer.retry_after) == (429, "busy", "1")
-    _until(lambda: not running.app._held)
+    until(lambda: not running.app._held)
     assert _post(running, task, records(task, 1)[0]).status == 201
-
-
-def _until(true: Any) -> None:
-    for _ in range(3000):
-        if true():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came")
 
 
 def test_what_is_wrong_inside_is_told_to_nobody_outside(
@@ -328,17 +319,14 @@ def test_health_comes_back_before_anybody_sends(tmp_path: Path) -> None:
     with serving(shuffler, sweep_every=0.01) as running, Client(running.url) as client:
         store.add = broken  # type: ignore[method-assign]
         assert _post(running, task, records(task, 1)[0]).status == 503
-        assert tried.wait(30)
+        assert tried.wait(PATIENCE)
         assert client.request("GET", "/healthz").status == 503
         store.add = add  # type: ignore[method-assign]
-        end = time.monotonic() + 30
-        while client.request("GET", "/healthz").status != 200:
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        until(lambda: client.request("GET", "/healthz").status == 200)
 
 
 def _raw(running: Running, *parts: bytes, pause: float = 0.0) -> bytes:
-    with socket.create_connection(("127.0.0.1", running.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE) as connection:
         found = b""
         with suppress(ConnectionError):
             for part in parts:
@@ -350,41 +338,45 @@ def _raw(running: Running, *parts: bytes, pause: float = 0.0) -> bytes:
         return found
 
 
+def _head(task: Task, size: str = "content-length: 136") -> bytes:
+    return (
+        f"POST /v1/tasks/{task.id.hex()}/reports HTTP/1.1\r\nhost: x\r\n"
+        f"content-type: {MEDIA_REPORTS}\r\n{size}\r\n"
+    ).encode()
+
+
+CHUNKED = "transfer-encoding: chunked"
+
+
 def test_those_who_keep_it_waiting(shuffler: Shuffler) -> None:
-    with serving(shuffler, patience=0.3) as running:
-        task = running.app.shuffler.open_task(make_task().document)
-        head = (
-            f"POST /v1/tasks/{task.id.hex()}/reports HTTP/1.1\r\nhost: x\r\n"
-            f"content-type: {MEDIA_REPORTS}\r\ncontent-length: 136\r\n"
-        ).encode()
-        assert b" 408 " in _raw(running, head + b"\r\n", b"half")
-        chunked = head.replace(b"content-length: 136", b"transfer-encoding: chunked")
-        assert b" 408 " in _raw(running, chunked + b"\r\n", b"4\r\nhalf\r\n")
+    task = shuffler.open_task(make_task().document)
+    with serving(shuffler, body=0.1) as running:
+        assert b" 408 " in _raw(running, _head(task) + b"\r\n", b"half")
+        assert b" 408 " in _raw(running, _head(task, CHUNKED) + b"\r\n", b"4\r\nhalf\r\n")
+    with serving(shuffler, head=0.1) as running:
         assert _raw(running, b"") == b""  # silent
-        assert _raw(running, head) == b""  # half a head
-        assert _raw(running, b"GET / HTTP/1.1\r\n", *[b"a: b\r\n"] * 6, pause=0.1) == b""
-        assert b" 400 " in _raw(running, b"nonsense\r\n\r\n")
-        record = records(task, 1)[0]
-        assert b" 201 " in _raw(running, head + b"connection: close\r\n\r\n", record)
-    head = head.replace(b"136", b"2000000")
-    with serving(shuffler) as running:
-        assert b" 413 " in _raw(running, head + b"\r\n")
-        chunked = head.replace(b"content-length: 2000000", b"transfer-encoding: chunked")
-        large = b"%x\r\n" % (1 << 20) + bytes(1 << 20) + b"\r\n"
-        chunked += b"\r\n"
-        admin = b"POST /admin/tasks HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n"
-        admin += f"authorization: Bearer {TOKEN}\r\n\r\n".encode()
-        for head in (chunked, admin):
-            assert b" 413 " in _raw(running, head, large, b"1\r\n0\r\n")
-        endless = [b"x-%d: %s\r\n" % (i, b"y" * 8000) for i in range(100)]
-        assert b" 200 " not in _raw(running, b"GET /healthz HTTP/1.1\r\n", *endless)
+        assert _raw(running, _head(task)) == b""  # half a head
+        assert _raw(running, b"GET / HTTP/1.1\r\n", *[b"a: b\r\n"] * 6, pause=0.03) == b""
+
+
+def test_those_who_send_too_much_or_nonsense(running: Running, task: Task) -> None:
+    assert b" 400 " in _raw(running, b"nonsense\r\n\r\n")
+    record = records(task, 1)[0]
+    assert b" 201 " in _raw(running, _head(task) + b"connection: close\r\n\r\n", record)
+    assert b" 413 " in _raw(running, _head(task, "content-length: 2000000") + b"\r\n")
+    large = b"%x\r\n" % (1 << 20) + bytes(1 << 20) + b"\r\n"
+    admin = f"POST /admin/tasks HTTP/1.1\r\nhost: x\r\n{CHUNKED}\r\n"
+    admin += f"authorization: Bearer {TOKEN}\r\n"
+    for head in (_head(task, CHUNKED), admin.encode()):
+        assert b" 413 " in _raw(running, head + b"\r\n", large, b"1\r\n0\r\n")
+    endless = [b"x-%d: %s\r\n" % (i, b"y" * 8000) for i in range(100)]
+    assert b" 200 " not in _raw(running, b"GET /healthz HTTP/1.1\r\n", *endless)
 
 
 def test_one_connection_too_many(shuffler: Shuffler) -> None:
     with serving(shuffler, connections=2) as running:
         held = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(2)]
-        while len(running.server.server_state.connections) < 2:
-            time.sleep(0.01)
+        until(lambda: len(running.server.server_state.connections) == 2)
         with (
             pytest.raises((ConnectionError, http.client.HTTPException)),
             Client(running.url) as client,
@@ -392,10 +384,14 @@ def test_one_connection_too_many(shuffler: Shuffler) -> None:
             client.request("GET", "/healthz")
         for each in held:
             each.close()
-        while running.server.server_state.connections:
-            time.sleep(0.01)
+        until(lambda: not running.server.server_state.connections)
         with Client(running.url) as client:
             assert client.request("GET", "/healthz").status == 200
+
+
+def _nobody_listens(port: int) -> bool:
+    with socket.socket() as knocking:
+        return knocking.connect_ex(("127.0.0.1", port)) != 0
 
 
 def test_a_graceful_stop_answers_what_has_begun(tmp_path: Path) -> None:
@@ -404,7 +400,7 @@ def test_a_graceful_stop_answers_what_has_begun(tmp_path: Path) -> None:
 
     def slow(uploads: Any) -> Any:
         begun.set()
-        assert held.wait(30)
+        assert held.wait(PATIENCE)
         return add(uploads)
 
     store.add = slow  # type: ignore[method-assign]
@@ -412,9 +408,9 @@ def test_a_graceful_stop_answers_what_has_begun(tmp_path: Path) -> None:
         task = running.app.shuffler.open_task(make_task().document)
         with ThreadPoolExecutor(1) as pool:
             answer = pool.submit(_post, running, task, records(task, 1)[0])
-            assert begun.wait(30)
+            assert begun.wait(PATIENCE)
             running.server.should_exit = True
-            time.sleep(0.2)
+            until(lambda: _nobody_listens(running.port))
             held.set()
             assert answer.result().status == 201
     assert open_store(tmp_path / "store.db").tasks()[0].waiting == 1
@@ -426,10 +422,7 @@ def test_a_schedule_releases_what_is_enough(shuffler: Shuffler, tmp_path: Path) 
         enough = running.app.shuffler.open_task(make_task().document)
         _post(running, few, b"".join(records(few, 9)))
         _post(running, enough, b"".join(records(enough, 10)))
-        end = time.monotonic() + 30
-        while not any(b.state == "released" for b in shuffler.store.batches(enough.id)):
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        until(lambda: any(b.state == "released" for b in shuffler.store.batches(enough.id)))
         assert shuffler.store.batches(few.id) == []
 
 
@@ -440,7 +433,7 @@ def test_a_process_takes_up_what_another_began(tmp_path: Path) -> None:
     shuffler.accept(task.id, b"".join(records(task, 10)))
     store.close_batch(task.id, bytes(16))
     with serving(make_shuffler(tmp_path, store, ring=shuffler.ring)):
-        _until(lambda: store.batches()[0].state == "released")
+        until(lambda: store.batches()[0].state == "released")
         assert [path.name for path in (tmp_path / "outbox").iterdir()] == [f"{'0' * 32}.batch"]
 
 
@@ -454,7 +447,7 @@ def test_a_release_that_failed_is_finished_later(shuffler: Shuffler, tmp_path: P
             client.administer(TOKEN, "POST", f"/admin/tasks/{task.id.hex()}/release")
         assert shuffler.store.batches()[0].state == "paid"
         (tmp_path / "outbox").unlink()
-        _until(lambda: shuffler.store.batches()[0].state == "released")
+        until(lambda: shuffler.store.batches()[0].state == "released")
     assert len(list((tmp_path / "outbox").iterdir())) == 1
     assert shuffler.verify() == []
 

@@ -19,12 +19,12 @@ from shuffledp.accounting.bounds.counters import Counter
 from shuffledp.accounting.bounds.scopes import known_law
 from shuffledp.accounting.bounds.theorem import Bound
 from shuffledp.accounting.curves.ends import Ends
-from shuffledp.accounting.curves.losses import Samples
+from shuffledp.accounting.curves.losses import Samples, tested_losses
 from shuffledp.labels import Direction, Status, Theorem, register
 from shuffledp.numerics.composed_losses import Losses
 from shuffledp.numerics.lognormal_cells import excesses, shortfalls, shortfalls_above
 from shuffledp.numerics.rounding import Array, down, roundings, up
-from shuffledp.numerics.sum_tests import sum_tests
+from shuffledp.numerics.sum_tests import Tests, large_ratio_tests, small_ratio_tests
 
 _WIDTH, _COARSE = 1e-3, 4e-3
 _NEGLIGIBLE = 1e-3
@@ -34,6 +34,8 @@ _DEEPEST = 1e-34
 _TOGETHER = 48
 _FARTHEST = 600.0
 """Largest epsilon whose exponential is formed."""
+_APART, _NEAREST, _FURTHER, _LEAST_LEAK = 0.06, 1e-6, 1.2, 1e-16
+"""Of logarithms of epsilons: nearer ones share their tests."""
 
 
 @dataclass(frozen=True)
@@ -88,35 +90,77 @@ class AllocatedNoise(Counter):
         ]
         return ends[0], ends[1]
 
-    def blocks(self) -> list[CountedRound]:
+    def parts(self) -> list[tuple[Counter, int]]:
         """One step of each of k parts of the epoch, told which: no less is leaked."""
         size, more = divmod(self.steps, self.k)
         return [
-            CountedRound(AllocatedNoise(self.sigma, steps), count)
+            (AllocatedNoise(self.sigma, steps), count)
             for steps, count in ((size + 1, more), (size, self.k - more))
             if count
         ]
 
     def _of_several(self, epsilons: Array, width: float) -> tuple[Ends, Ends]:
-        """Above: the blocks; below: tests of the sum of the steps' likelihood ratios."""
-        above, tests = composed_upper(self.blocks()), sum_tests(self.h, self.steps, self.k)
-        ends = []
-        for profile, (power, size) in zip((above.forward, above.reverse), tests, strict=True):
+        """Above: parts of the epoch; below: tests of a sum over its steps."""
+        above, ends = composed_upper([CountedRound(self, 1)]), []
+        for profile, mirrored in ((above.forward, False), (above.reverse, True)):
             assert profile is not None
             high = np.array([profile(float(epsilon), width).upper for epsilon in epsilons])
-            grown = up(np.exp(np.minimum(epsilons, _FARTHEST)), roundings(8))
-            gains = power - np.multiply.outer(grown, up(size, roundings(4)))
-            low = np.where(epsilons > _FARTHEST, 0.0, np.maximum(gains.max(axis=1), 0.0))
+            tests = [self._tests(_about(float(epsilon))) for epsilon in epsilons]
+            tests = [_mirrored(each) for each in tests] if mirrored else tests
+            low = np.array(list(map(_gain, epsilons.tolist(), tests)))
             ends.append((np.minimum(low, high), high))
         return ends[0], ends[1]
+
+    def _tests(self, epsilon: float) -> Tests:
+        """Of the victim's presence, good about this epsilon in either direction."""
+        ahead = large_ratio_tests(self.h, self.steps, self.k, math.expm1(epsilon))
+        back = _mirrored(small_ratio_tests(self.h, self.steps, self.k, epsilon))
+        return np.concatenate([ahead[0], back[0]]), np.concatenate([ahead[1], back[1]])
 
     def guaranteed_losses(self) -> tuple[Losses, Losses]:
         samples = _samples(self)
         return samples.above(), samples.swapped().above()
 
     def leaked_losses(self) -> tuple[Losses, Losses]:
+        if self.k > 1:
+            return _tested(self)
         samples = _samples(self)
         return samples.below(), samples.swapped().below()
+
+
+@lru_cache(maxsize=64)
+def _tested(counter: AllocatedNoise) -> tuple[Losses, Losses]:
+    """Of tests made for one epsilon after the other, until none leaks anything."""
+    found: list[Tests] = []
+    epsilon, leaks = 0.0, 1.0
+    while epsilon < counter.farthest and leaks > _LEAST_LEAK:
+        found.append(counter._tests(epsilon))
+        leaks = max(_gain(epsilon, found[-1]), _gain(epsilon, _mirrored(found[-1])))
+        epsilon = _FURTHER * epsilon if epsilon else leaks
+    power, size = np.concatenate(found, axis=1)
+    return tested_losses(power, size)
+
+
+def _mirrored(tests: Tests) -> Tests:
+    """Whoever is not taken for present is taken for absent, and conversely."""
+    power, size = tests
+    return down(1.0 - size, roundings(4)), up(1.0 - power, roundings(4))
+
+
+def _about(epsilon: float) -> float:
+    """One epsilon for many near it: tests made for it are good for them."""
+    if epsilon < _NEAREST:
+        return 0.0
+    return min(math.exp(_APART * round(math.log(epsilon) / _APART)), _FARTHEST)
+
+
+def _gain(epsilon: float, tests: Tests) -> float:
+    """The best of these tests: power less e^epsilon times size."""
+    if epsilon > _FARTHEST:
+        return 0.0
+    power, size = tests
+    grown = up(math.exp(epsilon), roundings(8))
+    return max(float((power - up(grown * size, roundings(8))).max()), 0.0)
 
 
 @lru_cache(maxsize=64)
@@ -147,6 +191,23 @@ ALLOCATION = Bound(
             " likelihood ratios; k of t steps: k epochs of one step in t/k",
             validity="every example joins k of t steps drawn at random, Gaussian noise on each"
             " step's sum, one example added or removed; adaptive steps",
+            status=Status.PROVEN,
+            direction=Direction.UPPER,
+            proof="proofs/allocation.md",
+        )
+    ),
+    guaranteed_curve,
+    known_law,
+    None,
+)
+ALLOCATION_REPLACED = Bound(
+    register(
+        Theorem(
+            id="random-allocation-replaced",
+            citation="group privacy, by profiles; our own wording",
+            statement="delta(eps) <= min over a + b = eps of delta(a), the example removed, and"
+            " e^a delta(b), another one added",
+            validity="as random-allocation, one example replaced by another",
             status=Status.PROVEN,
             direction=Direction.UPPER,
             proof="proofs/allocation.md",

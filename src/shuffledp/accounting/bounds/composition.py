@@ -120,6 +120,7 @@ class _Composed(ProfileCurve):
 
 def composed_upper(rounds: Sequence[AnyRound]) -> ProfileCurve:
     """Upper bounds for all rounds together, in both directions."""
+    rounds = [part for r in rounds for part in _parts(r)]
     pairs = [_upper_losses(_single_round(r)) for r in rounds]
     forward = [(pair[0], r.count) for pair, r in zip(pairs, rounds, strict=True)]
     reverse = [(pair[1], r.count) for pair, r in zip(pairs, rounds, strict=True)]
@@ -227,6 +228,13 @@ def _symmetric(rounds: Sequence[AnyRound]) -> bool:
             change = -r.count if r.counter.falls else r.count
             moved[r.counter.rising] = moved.get(r.counter.rising, 0) + change
     return not any(moved.values())
+
+
+def _parts(r: AnyRound) -> list[AnyRound]:
+    """A round as others that together guarantee no more."""
+    if not isinstance(r, CountedRound):
+        return [r]
+    return [CountedRound(counter, times * r.count) for counter, times in r.counter.parts()]
 
 
 def _single_round(r: AnyRound) -> AnyRound:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from shuffledp.accounting.bounds.counters import Counter
 from shuffledp.accounting.bounds.scopes import known_law
 from shuffledp.accounting.bounds.theorem import Bound
 from shuffledp.accounting.curves import Curve, ProfileCurve, PureEnd, SearchLimit
+from shuffledp.accounting.curves.ends import Ends
 from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.labels import Direction, Status, Theorem, register
 from shuffledp.numerics.enclosure import Enclosure
+from shuffledp.numerics.rounding import Array
 
 Scenes = Sequence[Sequence[Counter]]
 """Data sets, each as the counters that the victim's change moves; the guarantee is the same for
@@ -61,12 +63,15 @@ SPLIT_GUARANTEED = register(
 )
 
 
-def _one(counter: Counter, direction: Direction) -> ProfileCurve:
+Profiles = Callable[[Array], tuple[Ends, Ends]]
+
+
+def _one(counter: Counter, direction: Direction, profiles: Profiles) -> ProfileCurve:
     """A single counter, both directions."""
 
     @lru_cache(maxsize=1024)
     def ends(epsilon: float) -> tuple[Enclosure, Enclosure]:
-        found = counter.worst(np.array([epsilon]))
+        found = profiles(np.array([epsilon]))
         (a, b), (c, d) = ((float(low[0]), float(high[0])) for low, high in found)
         return Enclosure(min(a, b), b), Enclosure(min(c, d), d)
 
@@ -81,18 +86,42 @@ def _one(counter: Counter, direction: Direction) -> ProfileCurve:
     )
 
 
+class LargestLeak(WorstDataset):
+    """A single counter: the most that any data set leaks at an epsilon, or at a delta; of
+    questions about all of a curve, what single data sets leak."""
+
+    def __init__(self, counter: Counter) -> None:
+        self.counter = counter
+        self.largest = _one(counter, Direction.LOWER, counter.worst)
+
+    @cached_property
+    def curves(self) -> list[ProfileCurve]:  # type: ignore[override]
+        return [_one(each, Direction.LOWER, each.one) for each in self.counter.datasets()]
+
+    def delta(self, epsilon: float) -> float:
+        return self.largest.delta(epsilon)
+
+    def epsilon(self, delta: float) -> float:
+        return self.largest.epsilon(delta)
+
+    def sketched(self, quantity: str, at: Sequence[float]) -> list[float]:
+        if quantity in ("delta", "epsilon"):
+            return self.largest.sketched(quantity, at)
+        return super().sketched(quantity, at)
+
+
 def guaranteed_curve(scenes: Scenes, _n: int) -> Curve:
     """What holds for every data set."""
     counters = scenes[0]
     if len(counters) == 1:
-        return _one(counters[0], Direction.UPPER)
+        return _one(counters[0], Direction.UPPER, counters[0].worst)
     return composed_upper([CountedRound(counter, 1) for counter in counters])
 
 
 def leaked_curve(scenes: Scenes, _n: int) -> Curve:
     """What the worst of the data sets leaks."""
     if len(scenes[0]) == 1:
-        return _one(scenes[0][0], Direction.LOWER)
+        return LargestLeak(scenes[0][0])
     return WorstDataset(
         [composed_lower([CountedRound(counter, 1) for counter in scene]) for scene in scenes]
     )

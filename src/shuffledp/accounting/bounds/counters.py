@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -45,6 +45,8 @@ _ENOUGH = 4.0
 _SINGLES, _RUNS = 1500, 700
 """Numbers of holders of a thresholded value looked at one by one; runs of them if there are
 more."""
+_TRIED = 16
+"""Of these, asked one by one where a question is about all of a curve."""
 _NEVER, _TYPICAL = 1e-40, 1e-8
 _OUTCOMES = 3000
 """A pair of laws on more numbers is joined from a grid of its profile."""
@@ -79,10 +81,18 @@ class Counter(ABC):
     def one(self, epsilons: Array) -> tuple[Ends, Ends]:
         """The same for one data set, enclosed."""
 
+    def datasets(self) -> Sequence[Counter]:
+        """Of single data sets: those that may leak most."""
+        return [self]
+
     @property
     @abstractmethod
     def rising(self) -> Counter:
         """The same counter, moved up, whatever data set leaks: what its guarantee depends on."""
+
+    def parts(self) -> list[tuple[Counter, int]]:
+        """Counters, each so many times, that together guarantee no more than this one."""
+        return [(self, 1)]
 
     def guaranteed_losses(self) -> tuple[Losses, Losses]:
         """Losses above every data set's, before the change against after, and conversely."""
@@ -270,7 +280,8 @@ class BitCounter(Counter):
     def pure(self) -> float:
         bits = self.bits
         ratios = [bits.one / bits.other_one, bits.other_zero / bits.zero]
-        return up(math.log(max(ratios)), roundings(32))
+        # chances are known to some roundings each, and so are ratios near 1
+        return up(math.log(max(ratios)), roundings(32)) + roundings(32)
 
     def worst(self, epsilons: Array) -> tuple[Ends, Ends]:
         leaks = [replace(self, holders=holders).one(epsilons) for holders in {0, self.others}]
@@ -285,6 +296,9 @@ class BitCounter(Counter):
         (low, _), (reverse_low, _) = _largest(leaks)
         (_, most), (_, reverse_most) = _largest(found)
         return (low, most), (reverse_low, reverse_most)
+
+    def datasets(self) -> Sequence[Counter]:
+        return [replace(self, holders=holders) for holders in sorted({0, self.others})]
 
     def one(self, epsilons: Array) -> tuple[Ends, Ends]:
         if self.others * max(self.bits.variances) > _WINDOW**2:
@@ -388,6 +402,11 @@ class ThresholdCounter(Counter):
 
     def one(self, epsilons: Array) -> tuple[Ends, Ends]:
         return self._pair(self.holders, self.holders).deltas(epsilons)
+
+    def datasets(self) -> Sequence[Counter]:
+        starts = [first for first, _ in self._runs()[0]]
+        some = starts[:: max(len(starts) // _TRIED, 1)]
+        return [self.leakiest(), *(replace(self, holders=first) for first in some)]
 
     def _pair(self, first: int, last: int) -> IntegerPair:
         return _threshold_pair(self.rate, self.threshold, self.spread, first, last)

@@ -158,7 +158,7 @@ class RandomStart:
         if top <= 0.0:
             return np.zeros(1), np.array([float(mass.sum())])
         step = top / self._levels
-        index = (np.ceil if up else np.floor)(values / step).astype(np.int64)
+        index = (np.ceil if up else np.floor)(values / step).astype(np.intp)
         weights = np.bincount(index, mass).astype(np.float64)
         used = np.flatnonzero(weights)
         # keep levels that are exact, such as a clipping threshold, exact

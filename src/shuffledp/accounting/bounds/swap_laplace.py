@@ -43,13 +43,17 @@ _CELL = 0.15
 _FINEST, _GROWTH, _WIDEST = 1e-4, 0.2, 0.06
 """Of the steps along a line of triples: the first; the next, as a share of the way from its end, and the last, over eps0."""
 _CHARGED, _LEAST_CHARGE, _MOST_CHARGE, _ATTEMPTS, _EASED = 1e-4, 1e-305, -5.0, 6, 0.7
+_NEARLY = 1.5
+"""Where pairs leak so much more than the farthest ones, nothing eased will show that they leak less."""
 _SLACK, _SUMMED, _FORMULA = 1e-10, 1e-9, 1e-11
 """Relative: more than the roundings of whole answers, of sums of positive numbers, of formulas."""
 _STEEPEST = 3.0
 """theta |W| is kept below: moments bound nothing beyond, and ``skewness`` is convex up to 4 only."""
 _POWER = 1.7
-_SHARES = 8
-"""Cells of the share of others left of the victim's middle."""
+_SETTLED = 1e-4
+"""theta is then near enough to the best: its bound, at its least, hardly changes."""
+_SHARES, _ALIKE = 8, 1e-7
+"""Cells of the share of others left of the victim's middle; what one for all may lose."""
 _STEP, _REACH = 0.01, 12.0
 """Cells of t, and how far, in deviations of the sum."""
 
@@ -234,7 +238,12 @@ def laplace_delta(
         for _ in range(_ATTEMPTS):
             if least <= worst:
                 break
-            least = min(least, of_class(ends, log_charge, at))
+            value = of_class(ends, log_charge, at)
+            if least <= value < 1.0 and at < epsilon:
+                break
+            least = min(least, value)
+            if value <= _NEARLY * worst:
+                break
             # such pairs leak less: a larger charge, or the bound of a smaller epsilon, will do
             log_charge, at = max(math.log(worst) - 1.0, log_charge), _EASED * at
         worst = max(worst, least)
@@ -341,12 +350,7 @@ class _Tilted:
         shares = np.linspace(0.0, 1.0, _SHARES + 1)
         # of those left of the middle; what holds for them and for the others adds up
         sums = m * (np.multiply.outer(shares, left) + np.multiply.outer(1.0 - shares, right))
-        tops, spreads, quartics = sums.T
-        worst = max(
-            log_integral(theta, min(spreads[i : i + 2]), max(quartics[i : i + 2]))
-            + max(tops[i : i + 2])
-            for i in range(_SHARES)
-        )
+        worst = _worst_share(theta, *sums.T)
         top = max(left[0], right[0]) + self.lam  # the victim's own: g = 1 at the middle
         size = m * max(abs(left[0]), abs(right[0]))
         return float(worst + top + _SUMMED + roundings(64.0) * size)
@@ -479,8 +483,25 @@ class _Tilted:
             mean = (float((grow * v).sum()) + quiet * still) / total
             square = (float((grow * v * v).sum()) + quiet * still**2) / total
             slope = theta * m * mean - _POWER
-            u -= min(max(slope / (theta**2 * m * square + abs(slope + _POWER) + 1.0), -1.0), 1.0)
+            move = slope / (theta**2 * m * square + abs(slope + _POWER) + 1.0)
+            u -= min(max(move, -1.0), 1.0)
+            if abs(move) < _SETTLED:
+                break
         return math.exp(u)
+
+
+def _worst_share(theta: float, tops: Array, spreads: Array, quartics: Array) -> float:
+    """The largest over all shares, cell by cell, unless one cell for all loses nothing."""
+
+    def cell(part: slice) -> float:
+        bound = log_integral(theta, float(spreads[part].min()), float(quartics[part].max()))
+        return bound + float(tops[part].max())
+
+    top = min(int(np.argmax(tops)), _SHARES - 1)
+    whole, least = cell(slice(None)), cell(slice(top, top + 2))
+    if whole <= least + _ALIKE:
+        return whole
+    return max(least, *(cell(slice(i, i + 2)) for i in range(_SHARES) if i != top))
 
 
 def log_integral(theta: float, spread: float, quartic: float) -> float:

@@ -32,6 +32,8 @@ _NARROWEST = 1e-100
 """On a finer grid products of differences, which the hull is made of, underflow."""
 _OUTWARD = roundings(16)
 """How far slopes and mirrored values are moved (docs/proofs/composition.md, sections 2 and 3)."""
+_MOST_SIDES = 400
+"""Of a polygon of tests."""
 
 Profiles = Callable[[list[float]], tuple[Ends, Ends]]
 """epsilons -> ends of H(P||Q) and of H(Q||P)."""
@@ -182,12 +184,13 @@ def _chords_below(x: Array, low: Array, high: Array, apart: int | None) -> tuple
     Between two points the chord of the two before, extended, and that of the two after both lie
     below; they cross at one more knot. Before the first point 1 - t stands for the chord, after the
     last one 0, its lower end. No chord is extended beyond the point ``apart``: slopes lie between
-    -1 and 0 anyway.
+    -1 and 0 anyway. A crossing known to a rounding only takes the smaller of both chords there: the
+    larger one, joined to the next knot, would lie above them on the way.
     """
     rise = np.full_like(x, -1.0)
-    rise[1:] = (low[1:] - high[:-1]) / np.diff(x)  # slope for t >= x_i
+    rise[1:] = np.maximum((low[1:] - high[:-1]) / np.diff(x), -1.0)  # slope for t >= x_i
     fall = np.zeros_like(x)
-    fall[:-1] = (high[1:] - low[:-1]) / np.diff(x)  # slope for t <= x_i
+    fall[:-1] = np.minimum((high[1:] - low[:-1]) / np.diff(x), 0.0)  # slope for t <= x_i
     if apart is not None:
         rise[apart], fall[apart] = -1.0, 0.0
     a, b = slice(None, -1), slice(1, None)
@@ -200,7 +203,8 @@ def _chords_below(x: Array, low: Array, high: Array, apart: int | None) -> tuple
     right = low[b][inside] + fall[b][inside] * (place - x[b][inside])
     slack = roundings(8) * (low[a][inside] + np.abs(rise[a][inside] * (place - x[a][inside])))
     knots = np.concatenate([x, place])
-    values = np.concatenate([low, np.maximum(np.maximum(left, right) - slack, 0.0)])
+    # the smaller one: straight lines to both neighbours then lie below both chords
+    values = np.concatenate([low, np.maximum(np.minimum(left, right) - slack, 0.0)])
     rank = np.argsort(knots, kind="stable")
     knots, values = knots[rank], values[rank]
     keep = np.append(np.diff(knots) > 0.0, True)
@@ -210,6 +214,34 @@ def _chords_below(x: Array, low: Array, high: Array, apart: int | None) -> tuple
 def _losses_of(losses: Array, masses: Array, revealing: float) -> Losses:
     keep = masses > 0.0
     return Losses(losses[keep], masses[keep], revealing)
+
+
+def tested_losses(power: Array, size: Array) -> tuple[Losses, Losses]:
+    """Losses, in both directions, of a pair that tests tell apart no better than these do.
+
+    Each test of the first law against the second has at least that power at a size of at most that:
+    their concave hull is a polygon below the best tests; its sides are outcomes
+    (docs/proofs/composition.md, section 3).
+    """
+    x, y = lower_hull(*_staircase(np.clip(size, 0.0, 1.0), np.clip(power, 0.0, 1.0)))
+    chosen = np.unique(np.linspace(0, x.size - 1, min(_MOST_SIDES, x.size)).astype(int))
+    x, y = x[chosen], y[chosen]
+    gaps, rises = np.diff(x), np.diff(-y)
+    keep = (gaps > 0.0) & (rises > 0.0)
+    gaps, rises = gaps[keep], rises[keep]
+    values = np.log(rises / gaps)
+    less = roundings(64) * (1.0 + np.abs(values)) + 1e-300
+    ahead = _losses_of((values - less)[::-1], down(gaps, roundings(8))[::-1], 0.0)
+    return ahead, _losses_of(-values - less, down(rises, roundings(8)), 0.0)
+
+
+def _staircase(size: Array, power: Array) -> tuple[Array, Array]:
+    """Sizes that increase and their best powers, negative, from (0, 0) to (1, -1)."""
+    rank = np.lexsort((-power, size))
+    x, y = np.append(0.0, size[rank]), np.append(0.0, np.maximum.accumulate(power[rank]))
+    first = np.append(True, np.diff(x) > 0.0)
+    first &= x < 1.0
+    return np.append(x[first], 1.0), -np.append(y[first], 1.0)
 
 
 def tradeoffs(losses: Losses, alphas: Array, upper: bool) -> Array:

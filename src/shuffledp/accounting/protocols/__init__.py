@@ -10,6 +10,7 @@ from shuffledp.accounting.protocols.check import Verdict, check
 from shuffledp.accounting.protocols.counted import Counted
 from shuffledp.accounting.protocols.description import describe, restore
 from shuffledp.accounting.protocols.gaussian import SigmaCalibration, calibrate_sigma, pair_values
+from shuffledp.accounting.protocols.paired import PairedDummies
 from shuffledp.accounting.protocols.personalized import BudgetClass, Guarantees, Personalized
 from shuffledp.accounting.protocols.published_budgets import published_budgets, published_hps
 from shuffledp.accounting.protocols.refute import RefutationAttempt, refute
@@ -25,6 +26,7 @@ __all__ = [
     "CentralMinibatches",
     "Counted",
     "Guarantees",
+    "PairedDummies",
     "Personalized",
     "RandomAllocation",
     "RefutationAttempt",

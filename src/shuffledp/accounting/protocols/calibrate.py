@@ -45,6 +45,12 @@ class Calibration(Shown):
         delta at the target epsilon.
     note
         What else than the target ended the search, if so.
+
+    Examples
+    --------
+    >>> from shuffledp import LDP, calibrate
+    >>> calibrate(LDP, epsilon=0.5, delta=1e-6, eps0=1.0).parameter
+    'n'
     """
 
     parameter: str
@@ -140,7 +146,7 @@ def calibrate(
             ),
             down(epsilon / whole.rounds, roundings(16)),
             _LARGEST_EPS0,
-            share=_PRECISION,
+            share=_STEP,
         ).good
 
     asked = {**parameters, "n": n, "eps0": eps0, "epsilon": epsilon, "delta": delta}

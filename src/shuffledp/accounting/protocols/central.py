@@ -6,16 +6,23 @@ import math
 from dataclasses import dataclass
 
 from shuffledp import checks
-from shuffledp.accounting.bounds.allocation import ALLOCATION, ALLOCATION_PAIR, AllocatedNoise
+from shuffledp.accounting.bounds.allocation import (
+    ALLOCATION,
+    ALLOCATION_PAIR,
+    ALLOCATION_REPLACED,
+    AllocatedNoise,
+)
 from shuffledp.accounting.bounds.counted import Scenes
 from shuffledp.accounting.bounds.minibatches import (
     BATCHES,
     BATCHES_PAIR,
+    BATCHES_REPLACED,
     POISSON_BATCHES,
     ShuffledBatches,
 )
+from shuffledp.accounting.bounds.replaced import ReplacedValue
 from shuffledp.accounting.protocols.base import Bounds
-from shuffledp.accounting.protocols.crowds import Released
+from shuffledp.accounting.protocols.crowds import NEIGHBOURS, Released
 from shuffledp.accounting.protocols.gaussian import (
     SigmaCalibration,
     enough_noise,
@@ -51,6 +58,9 @@ class RandomAllocation(Released):
         Steps of an epoch.
     k
         Of how many of them an example is part.
+    neighbours
+        ``"remove"``: one example added or removed; ``"replace"``: replaced by another, as a ledger
+        counts.
 
     Examples
     --------
@@ -64,11 +74,12 @@ class RandomAllocation(Released):
     sigma: float
     steps: int
     k: int = 1
+    neighbours: str = "remove"
 
     n = None
-    neighbours = "remove"
 
     def __post_init__(self) -> None:
+        checks.one_of("neighbours", self.neighbours, NEIGHBOURS)
         object.__setattr__(self, "sigma", _noise("sigma", self.sigma))
         object.__setattr__(self, "steps", checks.count("steps", self.steps))
         object.__setattr__(self, "k", checks.count("k", self.k))
@@ -76,19 +87,20 @@ class RandomAllocation(Released):
             raise ParameterError("k", f"at most steps = {self.steps}", self.k)
 
     def scenes(self) -> Scenes:
-        return [[AllocatedNoise(self.sigma, self.steps, self.k)]]
+        removed = AllocatedNoise(self.sigma, self.steps, self.k)
+        if self.k == self.steps:  # in all of them: one step with less noise
+            removed = AllocatedNoise(self.sigma / math.sqrt(self.k), 1)
+        return [[removed if self.neighbours == "remove" else ReplacedValue(removed)]]
 
     def candidates(self) -> tuple[Bounds, Bounds]:
-        return [ALLOCATION], [ALLOCATION_PAIR]
-
-    def _known(self) -> Bounds:
-        return [ALLOCATION, ALLOCATION_PAIR]
+        proven = ALLOCATION if self.neighbours == "remove" else ALLOCATION_REPLACED
+        return [proven], [ALLOCATION_PAIR]
 
     def __str__(self) -> str:
         step = f"{self.k:,} of {self.steps:,} steps" if self.steps > 1 else "the one step"
         return (
-            f"each example in {step} of an epoch, Gaussian noise {self.sigma:g} on each sum,"
-            " an example added or removed"
+            f"each example in {step} of an epoch, Gaussian noise {self.sigma:g} on each sum, an"
+            f" example {'added or removed' if self.neighbours == 'remove' else 'replaced'}"
         )
 
 
@@ -107,6 +119,9 @@ class CentralMinibatches(Released):
         Deviation of the noise over the clipping norm.
     batch, n
         Records in a minibatch, and in all.
+    neighbours
+        ``"remove"``: one record's gradient set to 0; ``"replace"``: one record replaced by another,
+        as a ledger counts.
 
     Examples
     --------
@@ -118,10 +133,10 @@ class CentralMinibatches(Released):
     noise_multiplier: float
     batch: int
     n: int
-
-    neighbours = "remove"
+    neighbours: str = "remove"
 
     def __post_init__(self) -> None:
+        checks.one_of("neighbours", self.neighbours, NEIGHBOURS)
         object.__setattr__(
             self, "noise_multiplier", _noise("noise_multiplier", self.noise_multiplier)
         )
@@ -132,18 +147,21 @@ class CentralMinibatches(Released):
 
     def scenes(self) -> Scenes:
         whole = self.n // self.batch
-        return [[ShuffledBatches(self.noise_multiplier, whole, whole * self.batch / self.n)]]
+        share, reach = whole * self.batch / self.n, 1.0 if self.neighbours == "remove" else 2.0
+        return [[ShuffledBatches(self.noise_multiplier, whole, share, reach)]]
 
     def candidates(self) -> tuple[Bounds, Bounds]:
-        return [BATCHES], [BATCHES_PAIR]
+        return [BATCHES if self.neighbours == "remove" else BATCHES_REPLACED], [BATCHES_PAIR]
 
     def _known(self) -> Bounds:
-        return [BATCHES, BATCHES_PAIR, POISSON_BATCHES]
+        published = [POISSON_BATCHES] if self.neighbours == "remove" else []
+        return [*super()._known(), *published]
 
     def __str__(self) -> str:
+        change = "'s gradient set to 0" if self.neighbours == "remove" else " replaced"
         return (
             f"{self.n:,} records, central noise {self.noise_multiplier:g} on shuffled minibatches"
-            f" of {self.batch:,}, a record's gradient set to 0"
+            f" of {self.batch:,}, a record{change}"
         )
 
 

@@ -20,8 +20,24 @@ PROVEN, REFUTED, OPEN = "PROVEN", "REFUTED", "OPEN"
 class Verdict(Shown):
     """What is known of a claim of (epsilon, delta)-differential privacy.
 
-    ``delta`` is the interval at the claimed epsilon, ``epsilon`` the one at the claimed delta. A
-    claim is proven where the guaranteed end stays within it, refuted where a data set leaks more.
+    A claim is proven where the guaranteed end stays within it, refuted where a data set leaks more.
+
+    Parameters
+    ----------
+    claimed_epsilon, claimed_delta
+        The claim.
+    epsilon
+        The interval at the claimed delta.
+    delta
+        The interval at the claimed epsilon.
+    dataset
+        The one that leaks more, in words.
+
+    Examples
+    --------
+    >>> from shuffledp import LDP, Shuffled, check
+    >>> check(Shuffled(LDP(1.0), 1000), epsilon=1.0, delta=1e-6).verdict
+    'PROVEN'
     """
 
     claimed_epsilon: float

@@ -10,6 +10,7 @@ import numpy as np
 
 from shuffledp.accounting.protocols.central import CentralMinibatches, RandomAllocation
 from shuffledp.accounting.protocols.counted import Counted
+from shuffledp.accounting.protocols.paired import PairedDummies
 from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.protocols.split import SplitAndMix
@@ -29,6 +30,7 @@ _COUNTED: dict[str, type[Counted]] = {
     "allocation": RandomAllocation,
     "minibatches": CentralMinibatches,
     "split-and-mix": SplitAndMix,
+    "paired-dummies": PairedDummies,
 }
 """Protocols of which only numbers are seen, by their names in descriptions."""
 

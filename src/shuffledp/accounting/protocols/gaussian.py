@@ -83,6 +83,12 @@ class SigmaCalibration(Shown):
         The protocol with it.
     achieved
         epsilon at the target delta.
+
+    Examples
+    --------
+    >>> from shuffledp import calibrate_sigma
+    >>> calibrate_sigma(epsilon=1.0, delta=1e-6, n=1).achieved.value <= 1.0
+    True
     """
 
     sigma: float

@@ -12,15 +12,19 @@ from shuffledp import checks
 from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.protocols.central import CentralMinibatches, RandomAllocation
 from shuffledp.accounting.protocols.counted import Counted
+from shuffledp.accounting.protocols.noise_families import DUMMIES, FAMILIES
+from shuffledp.accounting.protocols.paired import PairedDummies
 from shuffledp.accounting.protocols.rounds import Rounds
 from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.protocols.smallest import (
     Goal,
     Smallest,
+    dummies,
     laplace_dummies,
     noise_shares,
-    poisson_dummies,
+    noise_shares_of,
+    paired_dummies,
     sample_threshold,
     split_and_mix,
     summed,
@@ -41,10 +45,16 @@ SHAPE = {
     "neighbours": Parameter(str, "What may change: 'replace' a user's value, or 'remove' it"),
     "noise": Parameter(
         str,
-        "Noise of each user (noise-share, split-and-mix), or fake reports per value (dummies),"
+        "Noise of each user (noise-share, split-and-mix, paired-dummies), or fake reports per"
+        " value (dummies),"
         " such as poisson:rate=42.7",
     ),
-    "messages": Parameter(int, "Messages of each user and sum (split-and-mix)"),
+    "messages": Parameter(
+        int,
+        "Messages of each user: of each sum (split-and-mix), or of a vector, shuffled separately"
+        " and linked by nothing",
+    ),
+    "pairs": Parameter(str, "Pairs of messages for and against a value (paired-dummies)"),
     "modulus": Parameter(
         int, "Sums are taken modulo this, large enough unless given (split-and-mix)"
     ),
@@ -85,10 +95,17 @@ SHAPES = {
     "dummies": ShapeRow(
         "true values among dummies", ("noise",), ("by_users", "k", "eps0", "neighbours")
     ),
-    "allocation": ShapeRow(
-        "central training, examples allocated to steps", ("sigma", "steps"), ("k", "epochs")
+    "paired-dummies": ShapeRow(
+        "true values among dummies that cancel", ("noise", "pairs"), ("neighbours",)
     ),
-    "minibatches": ShapeRow("central training, shuffled batches", ("sigma", "batch"), ("epochs",)),
+    "allocation": ShapeRow(
+        "central training, examples allocated to steps",
+        ("sigma", "steps"),
+        ("k", "epochs", "neighbours"),
+    ),
+    "minibatches": ShapeRow(
+        "central training, shuffled batches", ("sigma", "batch"), ("epochs", "neighbours")
+    ),
 }
 """Mechanisms that are such protocols."""
 ADDED_UP = ("rr", "rappor", "oue", "discrete-laplace")
@@ -123,12 +140,14 @@ def deployment(
     """As ``protocol``, or one whose analyst sees numbers only."""
     shape = {name: given.pop(name, None) for name in SHAPE if name != "only_sums"}
     if mechanism not in SHAPES and not only_sums:
+        messages = shape.pop("messages")
         for name, value in shape.items():
             if value is not None:
                 raise ParameterError(
                     name, "left out unless --only-sums or a mechanism that counts is given", value
                 )
-        return protocol(mechanism=mechanism, rounds=rounds, **given)
+        once = protocol(mechanism=mechanism, rounds=rounds, **given)
+        return once if messages is None else once ** checks.count("messages", messages)
     epochs = shape.pop("epochs")
     if epochs is not None and (rounds is not None or mechanism not in CENTRAL):
         other = (
@@ -187,18 +206,17 @@ def smallest(
     if mechanism == "sample-threshold":
         found = sample_threshold(goal, **known.taken("rate", needed=True), **known.taken("n"))
     elif mechanism == "dummies":
-        kind = known.taken("noise").get("noise", "poisson")
-        who = known.taken("n", needed=True)
-        if checks.one_of("noise", kind, ("poisson", "truncated-laplace")) == "poisson":
-            who |= known.taken("by_users")
-            if "eps0" in known.left:
-                who["randomizer"] = KRR(**known.taken("k", needed=True), **known.taken("eps0"))
-            found = poisson_dummies(goal, **who)
-        else:
-            found = laplace_dummies(goal, **who)
+        found = _fewest_dummies(goal, known)
+    elif mechanism == "paired-dummies":
+        found = paired_dummies(goal, **known.taken("n", needed=True), **known.taken("colluders"))
     elif mechanism in SHAPES:
-        find = noise_shares if mechanism == "noise-share" else split_and_mix
-        found = find(goal, **known.taken("n", needed=True), **known.taken("k", "levels"))
+        who = known.taken("n", needed=True) | known.taken("k", "levels", "colluders")
+        law = known.taken("noise").get("noise", "polya") if mechanism == "noise-share" else "polya"
+        if checks.one_of("noise", law, ("polya", *FAMILIES)) != "polya":
+            found = noise_shares_of(goal, family=law, **who)
+        else:
+            find = noise_shares if mechanism == "noise-share" else split_and_mix
+            found = find(goal, **who)
     else:
         who = known.taken("n", needed=True) | known.taken("neighbours", "colluders")
         kept = known.taken(*PARAMETERS)
@@ -210,6 +228,17 @@ def smallest(
             found = summed(goal, family=family, **who)
     known.done()
     return found
+
+
+def _fewest_dummies(goal: Goal, known: _Given) -> Smallest:
+    law = known.taken("noise").get("noise", "poisson")
+    who = known.taken("n", needed=True) | known.taken("colluders")
+    if checks.one_of("noise", law, (*DUMMIES, "truncated-laplace")) == "truncated-laplace":
+        return laplace_dummies(goal, **who)
+    who |= known.taken("by_users")
+    if "eps0" in known.left:
+        who["randomizer"] = KRR(**known.taken("k", needed=True), **known.taken("eps0"))
+    return dummies(goal, family=law, **who)
 
 
 def _counted(mechanism: str, shape: dict[str, Any], given: dict[str, Any]) -> Counted:
@@ -225,10 +254,14 @@ def _counted(mechanism: str, shape: dict[str, Any], given: dict[str, Any]) -> Co
         sampled = taken("rate", "threshold", needed=True) | taken("spread", "n", "neighbours")
         made = SampleThreshold(**sampled)
     elif mechanism == "allocation":
-        made = RandomAllocation(**taken("sigma", "steps", needed=True), **taken("k"))
+        made = RandomAllocation(**taken("sigma", "steps", needed=True), **taken("k", "neighbours"))
     elif mechanism == "minibatches":
         noise_multiplier = taken("sigma", needed=True)["sigma"]
-        made = CentralMinibatches(noise_multiplier, **taken("batch", "n", needed=True))
+        records = taken("batch", "n", needed=True)
+        made = CentralMinibatches(noise_multiplier, **records, **taken("neighbours"))
+    elif mechanism == "paired-dummies":
+        laws = {name: noise(text) for name, text in taken("noise", "pairs", needed=True).items()}
+        made = PairedDummies(**laws, **crowd())  # type: ignore[arg-type]
     elif mechanism == "dummies":
         drawn = noise(**taken("noise", needed=True))
         who = crowd() | taken("by_users")
@@ -275,13 +308,21 @@ def _counts(deployment: Counted | Rounds) -> dict[str, Any]:
     }
 
 
+_ANSWERS = {
+    "delta": "to learn epsilon",
+    "epsilon": "to learn delta",
+    "order": "a Rényi divergence",
+    "alpha": "a type II error",
+}
+
+
 def question(**given: float | None) -> dict[str, float]:
     """The one question asked."""
     asked = {name: value for name, value in given.items() if value is not None}
     if len(asked) != 1:
         raise ParameterError(
             "question",
-            "exactly one of " + ", ".join(f"--{name}" for name in QUESTIONS),
+            "exactly one of " + ", ".join(f"--{name} ({_ANSWERS[name]})" for name in QUESTIONS),
             " and ".join(f"--{name}" for name in asked) or "none of them",
         )
     return asked

@@ -34,6 +34,11 @@ class RefutationAttempt:
         The data set, and all that were tried, in words.
     claimed
         The delta that was claimed.
+
+    Examples
+    --------
+    >>> RefutationAttempt(True, 2e-6, "one data set", "two data sets", 1e-6).factor
+    2.0
     """
 
     refuted: bool

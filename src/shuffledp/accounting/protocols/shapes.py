@@ -37,13 +37,28 @@ from shuffledp.errors import ParameterError
 
 @dataclass(frozen=True)
 class Aggregated(Crowded):
-    """Only the sum of the reports of ``n`` users is released, as by secure aggregation.
+    """Only the sum of the reports of all users is released, as by secure aggregation.
 
-    ``randomizer``: binary randomized response, a unary encoding (RAPPOR, OUE), discrete Laplace or
-    Gaussian noise on a number, or a :class:`NoiseShare`. ``neighbours`` differ in one user's
-    value, or
-    (``"remove"``) one of them holds no value: all bits and all noise are still sent, a number is 0.
-    ``colluders`` tell the analyst what they sent; at least ``minimum_batch`` users take part.
+    Parameters
+    ----------
+    randomizer
+        Binary randomized response, a unary encoding (RAPPOR, OUE), discrete Laplace or Gaussian
+        noise on a number, or a :class:`NoiseShare`.
+    n
+        Number of users.
+    neighbours
+        They differ in one user's value ("replace"), or one of them holds no value ("remove"): all
+        bits and all noise are still sent, a number is 0.
+    colluders
+        Users who tell the analyst what they sent.
+    minimum_batch
+        Fewest users who take part.
+
+    Examples
+    --------
+    >>> from shuffledp import Aggregated, BinaryRR
+    >>> Aggregated(BinaryRR(eps0=1.0), 1000).epsilon(delta=1e-6).status.value
+    'PROVEN'
     """
 
     randomizer: Randomizer | NoiseShare
@@ -127,14 +142,30 @@ def _noise(what: Randomizer | NoiseShare) -> tuple[Noise, int]:
 
 @dataclass(frozen=True)
 class SampleThreshold(Released):
-    """Each user reports the true value with probability ``rate``; counts below ``threshold`` are
-    dropped.
+    """Each user reports the true value now and then; counts below a threshold are dropped.
 
     The analyst sees the counts that are left and nothing else: tags by which a server groups hidden
-    reports, their number and their order are not modelled. With ``spread`` each value's
-    threshold is drawn
-    from threshold, ..., threshold + spread. The guarantee is for any number of users, or for ``n``;
-    colluders and dropouts do not change it, for it holds whatever number of others hold a value.
+    reports, their number and their order are not modelled. Colluders and dropouts do not change the
+    guarantee, for it holds whatever number of others hold a value.
+
+    Parameters
+    ----------
+    rate
+        Probability of a report.
+    threshold
+        Least count that is released.
+    spread
+        Each value's threshold is drawn from threshold, ..., threshold + spread.
+    n
+        Number of users; any number unless given.
+    neighbours
+        One user less ("remove"), or another value of one user ("replace").
+
+    Examples
+    --------
+    >>> from shuffledp import SampleThreshold
+    >>> SampleThreshold(0.1, threshold=20).epsilon(delta=1e-6).status.value
+    'PROVEN'
     """
 
     rate: float
@@ -190,15 +221,33 @@ class SampleThreshold(Released):
 
 @dataclass(frozen=True)
 class WithDummies(Crowded):
-    """True values of ``n`` users, shuffled among fake ones: per value a number drawn from
-    ``dummies``.
+    """True values of all users, shuffled among fake ones.
 
-    The shuffler adds them, or (``by_users``) each user adds such a number of every value;
-    ``colluders`` tell
-    which are theirs, at least ``minimum_batch`` users take part. There is no local guarantee:
-    who sees
-    reports before the shuffle sees the truth. With a ``randomizer`` (``KRR``) users randomize their
-    values, too, and the local guarantee is its budget; dummies are then Poisson numbers.
+    There is no local guarantee: who sees reports before the shuffle sees the truth.
+
+    Parameters
+    ----------
+    dummies
+        How many fake reports there are of each value.
+    n
+        Number of users.
+    neighbours
+        Another value of one user ("replace"), or one user less ("remove").
+    by_users
+        Whether each user adds such a number of every value, and not the shuffler.
+    colluders
+        Users who tell which reports are theirs.
+    minimum_batch
+        Fewest users who take part.
+    randomizer
+        With a ``KRR`` users randomize their values, too, and the local guarantee is its budget;
+        dummies are then Poisson numbers.
+
+    Examples
+    --------
+    >>> from shuffledp import PoissonNoise, WithDummies
+    >>> WithDummies(PoissonNoise(80.0), n=1000).epsilon(delta=1e-6).status.value
+    'PROVEN'
     """
 
     dummies: Noise

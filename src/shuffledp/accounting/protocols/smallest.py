@@ -5,34 +5,43 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from shuffledp import checks
 from shuffledp.accounting.protocols.counted import Counted
+from shuffledp.accounting.protocols.noise_families import DUMMIES, FAMILIES
+from shuffledp.accounting.protocols.paired import PairedDummies
 from shuffledp.accounting.protocols.rounds import Rounds
 from shuffledp.accounting.protocols.shapes import Aggregated, SampleThreshold, WithDummies
-from shuffledp.accounting.protocols.split import SplitAndMix
+from shuffledp.accounting.protocols.split import SplitAndMix, roomy
 from shuffledp.accounting.randomizers import KRR, Randomizer
 from shuffledp.accounting.randomizers.noise import (
+    NegativeBinomialNoise,
     NoiseShare,
-    PoissonNoise,
     PolyaNoise,
     TruncatedLaplaceNoise,
 )
-from shuffledp.errors import ParameterError, ShuffleDPError
+from shuffledp.errors import ConversionError, ParameterError, RegimeError
 from shuffledp.labels import Value
 from shuffledp.numerics.rounding import up
-from shuffledp.numerics.search import bisect, bisect_whole
+from shuffledp.numerics.search import bisect, bisect_whole, log_log_excess, steered
 from shuffledp.numerics.split import split_distance
 
 _PRECISION = 1e-3
-_LEAST_RATE, _MOST_RATE, _MOST_CENTRE, _MOST_MESSAGES = 1e-2, 1e7, 10**6, 200
+_LEAST_VARIANCE, _MOST_VARIANCE, _STRIDE = 1e-2, 1e13, 2.0
+_NEAR = 0.005
+"""A delta half a percent below its target will do."""
+_MOST_CENTRE, _MOST_MESSAGES = 10**6, 200
 _MOST_THRESHOLD = 1 << 14
 _SPLIT = 0.1
 """Of delta, for what shares tell besides their sum."""
 _STEPS = 1 << 20
 """Scales that a device can draw exactly are inverses of multiples of its inverse."""
 _LARGEST_EPS0 = 60.0
+_STRETCH, _SLOPE, _MOST_PAIRS = 1.1, 0.7, 4096.0
+"""Of dummies that cancel: their noise over the least there is, the slope of the law of pairs in
+what that leaves of epsilon, and its largest shape."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +62,16 @@ class Goal:
         whole = protocol if self.rounds == 1 else Rounds([(protocol, self.rounds)])
         return whole.guaranteed(epsilon=self.epsilon)
 
+    def reached(self, protocol: Counted) -> float:
+        """That delta, or 1 where nothing is proven."""
+        try:
+            return self.achieved(protocol).value
+        except (ParameterError, RegimeError, ConversionError):
+            return 1.0
+
     def met(self, protocol: Counted) -> bool:
         """Whether that is proven to be small enough."""
-        try:
-            return self.achieved(protocol).value <= self.delta
-        except ShuffleDPError:
-            return False
+        return self.reached(protocol) <= self.delta
 
     def missed(self) -> ParameterError:
         """For noise that would be too much."""
@@ -88,29 +101,75 @@ def _found(parameter: str, value: float, protocol: Counted, goal: Goal) -> Small
     return Smallest(parameter, value, protocol, goal.achieved(protocol))
 
 
-def poisson_dummies(
-    goal: Goal, n: int, *, by_users: bool = False, randomizer: KRR | None = None
+def dummies(
+    goal: Goal,
+    n: int,
+    *,
+    family: str = "poisson",
+    by_users: bool = False,
+    randomizer: KRR | None = None,
+    colluders: int = 0,
 ) -> Smallest:
-    """The fewest Poisson dummies per value, of the shuffler or of all users together."""
+    """The fewest dummies per value of a law, of the shuffler or of all users together."""
+    build = FAMILIES[checks.one_of("noise", family, DUMMIES)]
 
-    def make(rate: float) -> WithDummies:
-        share = rate / n if by_users else rate
-        return WithDummies(PoissonNoise(share), n, by_users=by_users, randomizer=randomizer)
+    def make(variance: float) -> WithDummies:
+        noise = build(variance, n if by_users else 1)
+        return WithDummies(noise, n, by_users=by_users, colluders=colluders, randomizer=randomizer)
 
-    high = _LEAST_RATE
-    while not goal.met(make(high)):
-        if high >= _MOST_RATE:
+    made = make(_least_variance(goal, make, _gaussian(goal, 1.0)))
+    total = made.dummies.total(n) if by_users else made.dummies
+    return _found("rate" if family == "poisson" else "mean", total.mean, made, goal)
+
+
+def noise_shares_of(
+    goal: Goal,
+    n: int,
+    family: str,
+    k: int | None = None,
+    levels: int = 1,
+    colluders: int = 0,
+) -> Smallest:
+    """The least noise of a law, in shares of all users, in a secure sum."""
+    build = FAMILIES[checks.one_of("noise", family, FAMILIES)]
+
+    def make(variance: float) -> Aggregated:
+        return Aggregated(NoiseShare(build(variance, n), k, levels), n, colluders=colluders)
+
+    moved = 2.0 if k is not None else float(levels) ** 2
+    made = make(_least_variance(goal, make, _gaussian(goal, moved)))
+    return _found("variance", made.noise_of_all(n).variance, made, goal)
+
+
+def _gaussian(goal: Goal, moved: float) -> float:
+    """About the variance of normal noise for a move of this square."""
+    return 2.0 * goal.rounds * moved * math.log(1.25 / goal.delta) / goal.epsilon**2
+
+
+def _least_variance(goal: Goal, make: Callable[[float], Counted], guess: float) -> float:
+    """Nearly the least that meets the goal."""
+
+    @lru_cache(maxsize=64)
+    def excess(variance: float) -> float:
+        return log_log_excess(goal.reached(make(variance)), goal.delta)
+
+    high = guess
+    while excess(high) > 0.0:
+        if high >= _MOST_VARIANCE:
             raise goal.missed()
-        high *= 8.0
-    enough = bisect(lambda rate: goal.met(make(rate)), high, high / 8.0, share=_PRECISION).good
-    return _found("rate", enough, make(enough), goal)
+        high *= _STRIDE
+    low = high / _STRIDE
+    while high <= guess and low > _LEAST_VARIANCE and excess(low) <= 0.0:
+        high, low = low, low / _STRIDE
+    near = math.log1p(-_NEAR / math.log(goal.delta))
+    return steered(excess, high, low, share=_PRECISION, near=near).good
 
 
-def laplace_dummies(goal: Goal, n: int) -> Smallest:
+def laplace_dummies(goal: Goal, n: int, colluders: int = 0) -> Smallest:
     """Dummies in numbers of truncated Laplace law: the smallest scale, then the fewest."""
 
     def make(scale: float, centre: int) -> WithDummies:
-        return WithDummies(TruncatedLaplaceNoise(centre, scale), n)
+        return WithDummies(TruncatedLaplaceNoise(centre, scale), n, colluders=colluders)
 
     def drawable(scale: float) -> float:
         return _STEPS / max(math.floor(_STEPS / scale), 1)
@@ -130,32 +189,75 @@ def laplace_dummies(goal: Goal, n: int) -> Smallest:
     return _found("centre", fewest, make(scale, fewest), goal)
 
 
-def noise_shares(goal: Goal, n: int, k: int | None = None, levels: int = 1) -> Smallest:
+def noise_shares(
+    goal: Goal, n: int, k: int | None = None, levels: int = 1, colluders: int = 0
+) -> Smallest:
     """The smallest scale of discrete Laplace noise, in shares of all users, in a secure sum."""
+    honest = _honest(n, colluders)
 
     def make(scale: float) -> Aggregated:
-        return Aggregated(_share(n, k, levels, scale), n)
+        return Aggregated(_share(honest, k, levels, scale), n, colluders=colluders)
 
     return _least_scale(goal, k, levels, make)
 
 
-def split_and_mix(goal: Goal, n: int, k: int | None = None, levels: int = 1) -> Smallest:
-    """The same through a shuffler, with as few messages as hide everything but the sum."""
-    sums = 1 if k is None else 2
+def split_and_mix(
+    goal: Goal,
+    n: int,
+    k: int | None = None,
+    levels: int = 1,
+    colluders: int = 0,
+    users: int | None = None,
+) -> Smallest:
+    """The same through a shuffler, with as few messages as hide everything but the sum.
+
+    No sum of up to ``users`` (n unless given) wraps around.
+    """
+    sums, honest = 1 if k is None else 2, _honest(n, colluders)
     slack = _SPLIT * goal.delta / (goal.rounds * sums * (1.0 + math.exp(min(goal.epsilon, 700.0))))
-    widest = SplitAndMix(_share(n, k, levels, _whole(goal, k, levels)), n, 3)
-    assert widest.modulus is not None
-    modulus = widest.modulus
+    share = _share(honest, k, levels, _whole(goal, k, levels))
+    modulus = roomy(share, n if users is None else users)
     messages = next(
-        (m for m in range(3, _MOST_MESSAGES) if split_distance(n, m, modulus) <= slack), None
+        (m for m in range(3, _MOST_MESSAGES) if split_distance(honest, m, modulus) <= slack), None
     )
     if messages is None:
         raise ParameterError("n", f"enough to hide in {_MOST_MESSAGES} messages each", n)
 
     def make(scale: float) -> SplitAndMix:
-        return SplitAndMix(_share(n, k, levels, scale), n, messages, modulus)
+        share = _share(honest, k, levels, scale)
+        return SplitAndMix(share, n, messages, modulus, colluders=colluders)
 
     return _least_scale(goal, k, levels, make)
+
+
+def paired_dummies(goal: Goal, n: int, colluders: int = 0) -> Smallest:
+    """Messages for and against every value, a tenth more noise than a secure sum needs: the
+    fewest pairs that hide them."""
+    whole = noise_shares(goal, n, k=2, colluders=colluders).value
+    honest = _honest(n, colluders)
+    noise = NegativeBinomialNoise(1.0 / honest, math.exp(-1.0 / (_STRETCH * whole)))
+    ratio = math.exp(-_SLOPE * (1.0 - 1.0 / _STRETCH) / whole)
+
+    def make(shape: float) -> PairedDummies:
+        return PairedDummies(
+            noise, NegativeBinomialNoise(shape / honest, ratio), n, colluders=colluders
+        )
+
+    high = 16.0
+    while not goal.met(make(high)):
+        if high >= _MOST_PAIRS:
+            raise goal.missed()
+        high *= 2.0
+    enough = bisect(lambda shape: goal.met(make(shape)), high, 0.5 * high, share=0.02).good
+    made = make(enough)
+    return _found("pairs", made.pairs.total(n).mean, made, goal)
+
+
+def _honest(n: int, colluders: int) -> int:
+    """Users whose shares are sure to be secret."""
+    if colluders >= n:
+        raise ParameterError("colluders", f"fewer than the {n:,} users", colluders)
+    return n - colluders
 
 
 def _share(n: int, k: int | None, levels: int, scale: float) -> NoiseShare:

@@ -21,13 +21,35 @@ _ROOM = 40.0
 
 @dataclass(frozen=True)
 class SplitAndMix(Crowded):
-    """Each user splits a number with a share of noise into ``messages`` that are uniform but for
+    """Each user splits a number with a share of noise into messages that are uniform but for
     their sum modulo ``modulus``; all messages of all users are shuffled.
 
-    Of every sum of a :class:`NoiseShare`: one number, or k counts, whose messages tell which count
-    they belong to. ``colluders`` tell the analyst their messages; whoever takes part sends all of
-    theirs, and at least ``minimum_batch`` users do. There is no local guarantee: all messages of a
-    user together tell the number, all but one of them tell nothing.
+    There is no local guarantee: all messages of a user together tell the number, all but one of
+    them tell nothing.
+
+    Parameters
+    ----------
+    share
+        What each user adds up: one number, or k counts, whose messages tell which count they
+        belong to.
+    n
+        Number of users.
+    messages
+        How many of each user, for each sum.
+    modulus
+        Of the sums; the smallest power of 2 that will do unless given.
+    neighbours
+        Another value of one user ("replace"), or none ("remove").
+    colluders
+        Users who tell the analyst their messages.
+    minimum_batch
+        Fewest users who take part; whoever does sends all messages.
+
+    Examples
+    --------
+    >>> from shuffledp import NoiseShare, SkellamNoise, SplitAndMix
+    >>> SplitAndMix(NoiseShare(SkellamNoise(0.5)), 1000, 8).epsilon(delta=1e-6).status.value
+    'PROVEN'
     """
 
     share: NoiseShare
@@ -45,7 +67,7 @@ class SplitAndMix(Crowded):
         messages = checks.count("messages", self.messages, least=_FEWEST)
         object.__setattr__(self, "messages", messages)
         if self.modulus is None:
-            object.__setattr__(self, "modulus", _roomy(self.share, self.n))
+            object.__setattr__(self, "modulus", roomy(self.share, self.n))
         modulus = checks.whole("modulus", self.modulus, 2)
         if not self.n * self.share.levels < modulus <= 1 << 62:
             raise ParameterError("modulus", "above n times the largest value, up to 2^62", modulus)
@@ -79,7 +101,7 @@ class SplitAndMix(Crowded):
         return ", ".join([*parts, *self.crowd_words(), "no local guarantee"])
 
 
-def _roomy(share: NoiseShare, n: int) -> int:
+def roomy(share: NoiseShare, n: int) -> int:
     """A power of two in which no sum wraps around, all but surely."""
     total = share.noise.total(n)
     scale = getattr(total, "scale", 0.0)

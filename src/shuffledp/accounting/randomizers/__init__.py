@@ -17,10 +17,15 @@ from shuffledp.accounting.randomizers.finite import (
     HadamardResponse,
     LocalHashing,
     OneBitMean,
+    RoundedResponse,
     SubsetSelection,
 )
 from shuffledp.accounting.randomizers.ldp import LDP
-from shuffledp.accounting.randomizers.piecewise import DiscretePiecewise, Piecewise
+from shuffledp.accounting.randomizers.piecewise import (
+    DiscretePiecewise,
+    Piecewise,
+    Plateau,
+)
 from shuffledp.accounting.randomizers.prefixes import OnePrefix
 from shuffledp.accounting.randomizers.rounds import Repeated, Subsampled
 from shuffledp.accounting.randomizers.unary import UnaryEncoding, optimised_unary, rappor
@@ -43,8 +48,10 @@ __all__ = [
     "OneCoordinate",
     "OnePrefix",
     "Piecewise",
+    "Plateau",
     "Randomizer",
     "Repeated",
+    "RoundedResponse",
     "Subsampled",
     "SubsetSelection",
     "TruncatedLaplace",

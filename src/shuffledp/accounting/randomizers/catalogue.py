@@ -39,6 +39,9 @@ PARAMETERS = {
     "g": Parameter(int, "Hash range, the optimum unless given"),
     "d": Parameter(int, "Subset size, the optimum unless given"),
     "levels": Parameter(int, "Largest value"),
+    "width": Parameter(
+        float, "Width of the likely window, a share of the range; about the best unless given"
+    ),
     "sigma": Parameter(float, "Noise deviation"),
     "sensitivity": Parameter(
         float,
@@ -145,6 +148,8 @@ _OFFERED = (
     Mechanism("subset", r.SubsetSelection, "subset selection", "histogram"),
     Mechanism("one-bit", r.OneBitMean, "one-bit mean", "mean"),
     Mechanism("piecewise", r.Piecewise, "piecewise mechanism", "mean"),
+    Mechanism("plateau", r.Plateau, "plateau over a uniform floor", "mean"),
+    Mechanism("rounding", r.RoundedResponse, "rounding to levels, randomized response", "mean"),
     Mechanism("channel", r.Channel, "any finite channel", builder=_channel_file),
 )
 """People ask for these by name."""

@@ -14,15 +14,15 @@ from shuffledp.accounting.randomizers.continuous import (
     TruncatedLaplace,
 )
 from shuffledp.accounting.randomizers.discrete_gaussian import DiscreteGaussian
-from shuffledp.accounting.randomizers.finite import OneBitMean
-from shuffledp.accounting.randomizers.piecewise import DiscretePiecewise, Piecewise
+from shuffledp.accounting.randomizers.finite import OneBitMean, RoundedResponse
+from shuffledp.accounting.randomizers.piecewise import Windows
 from shuffledp.accounting.randomizers.swaps import Swap, one_of_several
 from shuffledp.errors import ParameterError
 
 _INNER = (
     OneBitMean,
-    Piecewise,
-    DiscretePiecewise,
+    RoundedResponse,
+    Windows,
     Laplace,
     TruncatedLaplace,
     DiscreteLaplace,
@@ -58,7 +58,9 @@ class OneCoordinate(Randomizer):
         inner = self.randomizer
         if not (isinstance(inner, _INNER) or (isinstance(inner, Gaussian) and inner.scalar)):
             raise ParameterError(
-                "randomizer", "one-bit mean, piecewise, Laplace or Gaussian noise on a line", inner
+                "randomizer",
+                "one-bit mean, rounding, piecewise, plateau, Laplace or Gaussian noise on a line",
+                inner,
             )
         checks.store_size(self, "dimensions", 1)
 

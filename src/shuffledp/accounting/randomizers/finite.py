@@ -26,6 +26,8 @@ from shuffledp.errors import ParameterError
 Kinds = dict[tuple[int, ...], float]
 """(likely under x, x', x'') -> number or measure of such outcomes."""
 
+_MANY_LEVELS = 36.0
+"""Beyond this budget no more levels, a quarter of a million, are of use."""
 BY_SYMMETRY = "all pairs of inputs are alike by symmetry"
 
 
@@ -200,6 +202,45 @@ class OneBitMean(BinaryRR):
 
     def __str__(self) -> str:
         return f"one-bit mean on [-1, 1], eps0 = {self.eps0:g}"
+
+
+@dataclass(frozen=True)
+class RoundedResponse(KRR):
+    """A number of [0, 1] rounded at random to one of k levels, then k-ary randomized response.
+
+    Balle et al. 2019, for means: the rounding keeps the mean, and costs no privacy.
+
+    Parameters
+    ----------
+    k
+        Number of levels, 0 and 1 among them; unless given 1 + (1.5 E)^(1/3), rounded: about the
+        best for the hardest values (docs/proofs/plateau.md).
+    eps0
+        Local budget, E = exp(eps0).
+
+    Examples
+    --------
+    >>> from shuffledp import RoundedResponse
+    >>> RoundedResponse(eps0=6.0).k
+    9
+    """
+
+    k: int = None  # type: ignore[assignment]  # a number once it is made
+    pair_argument = (
+        "a law is a mixture of those of the levels, so by joint convexity two levels are worst, and"
+        " all pairs of them are alike"
+    )
+
+    def __post_init__(self) -> None:
+        Symmetric.__post_init__(self)
+        asked: int | None = self.k
+        if asked is None:
+            best = math.exp((math.log(1.5) + min(self.eps0, _MANY_LEVELS)) / 3.0)
+            object.__setattr__(self, "k", round(1.0 + best))
+        super().__post_init__()
+
+    def __str__(self) -> str:
+        return f"rounding to {self.k} levels, {super().__str__()}"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from shuffledp.numerics.integer_laws import IntegerLaw
 from shuffledp.numerics.rounding import roundings, up
 
 _FEW = 4096
-"""Numbers up to which sums of two laws are convolved."""
+"""Numbers, or a variance, up to which sums of two laws are convolved."""
 
 
 class Noise(ABC):
@@ -53,7 +53,18 @@ class Noise(ABC):
 
 @dataclass(frozen=True)
 class PoissonNoise(Noise):
-    """Poisson numbers."""
+    """Poisson numbers.
+
+    Parameters
+    ----------
+    rate
+        Their mean.
+
+    Examples
+    --------
+    >>> PoissonNoise(2.0).total(100).mean
+    200.0
+    """
 
     rate: float
     one_sided = True
@@ -81,7 +92,20 @@ class PoissonNoise(Noise):
 
 @dataclass(frozen=True)
 class BinomialNoise(Noise):
-    """Heads of ``trials`` coins, each with probability ``chance``."""
+    """Heads of so many coins.
+
+    Parameters
+    ----------
+    trials
+        How many coins.
+    chance
+        Probability of a head.
+
+    Examples
+    --------
+    >>> BinomialNoise(10, 0.5).variance
+    2.5
+    """
 
     trials: int
     chance: float = 0.5
@@ -113,7 +137,17 @@ class BinomialNoise(Noise):
 class NegativeBinomialNoise(Noise):
     """Mass proportional to Gamma(k + shape) / k! ratio^k; geometric if the shape is 1.
 
-    The shape may be any share of a whole: shapes add up.
+    Parameters
+    ----------
+    shape
+        Any share of a whole: shapes add up.
+    ratio
+        Of neighbouring masses, far out.
+
+    Examples
+    --------
+    >>> NegativeBinomialNoise(0.01, 0.5).total(100).mean
+    1.0
     """
 
     shape: float
@@ -138,13 +172,28 @@ class NegativeBinomialNoise(Noise):
     def variance(self) -> float:
         return self.mean / (1.0 - self.ratio)
 
+    def apart(self) -> PolyaNoise:
+        """The difference of two such numbers."""
+        return PolyaNoise(self.shape, -1.0 / math.log(self.ratio))
+
     def __str__(self) -> str:
         return f"negative binomial numbers of shape {self.shape:g}, ratio {self.ratio:g}"
 
 
 @dataclass(frozen=True)
 class SkellamNoise(Noise):
-    """The difference of two Poisson numbers of mean ``rate``."""
+    """The difference of two Poisson numbers.
+
+    Parameters
+    ----------
+    rate
+        The mean of each.
+
+    Examples
+    --------
+    >>> SkellamNoise(0.5).total(100).variance
+    100.0
+    """
 
     rate: float
 
@@ -155,6 +204,8 @@ class SkellamNoise(Noise):
         return SkellamNoise(count * self.rate)
 
     def law(self) -> IntegerLaw:
+        if self.variance > _FEW:
+            return integer_laws.skellam(self.rate)
         one = integer_laws.poisson(self.rate)
         return one.plus(one.mirrored())
 
@@ -175,6 +226,18 @@ class PolyaNoise(Noise):
     """The difference of two negative binomial numbers: of shape 1 it is discrete Laplace noise.
 
     n users with ``shape`` 1/n add up to mass proportional to ``exp(-|k| / scale)``, whatever n.
+
+    Parameters
+    ----------
+    shape
+        Any share of a whole: shapes add up.
+    scale
+        Of the sum that has shape 1.
+
+    Examples
+    --------
+    >>> PolyaNoise(0.01, 2.0).total(100)
+    PolyaNoise(shape=1.0, scale=2.0)
     """
 
     shape: float
@@ -224,7 +287,20 @@ class PolyaNoise(Noise):
 
 @dataclass(frozen=True)
 class DiscreteGaussianNoise(Noise):
-    """The sum of ``copies`` numbers k, each with mass proportional to exp(-k^2 / (2 spread))."""
+    """Whole numbers k with mass proportional to exp(-k^2 / (2 spread)), added up.
+
+    Parameters
+    ----------
+    spread
+        About the variance of each.
+    copies
+        How many are added.
+
+    Examples
+    --------
+    >>> round(DiscreteGaussianNoise(4.0, copies=3).variance, 6)
+    12.0
+    """
 
     spread: float
     copies: int = 1
@@ -237,7 +313,7 @@ class DiscreteGaussianNoise(Noise):
         return DiscreteGaussianNoise(self.spread, count * self.copies)
 
     def law(self) -> IntegerLaw:
-        return integer_laws.discrete_gaussian(self.spread).times(self.copies)
+        return integer_laws.discrete_gaussians(self.spread, self.copies)
 
     @property
     def mean(self) -> float:
@@ -256,8 +332,23 @@ class DiscreteGaussianNoise(Noise):
 
 @dataclass(frozen=True)
 class TruncatedLaplaceNoise(Noise):
-    """The sum of ``copies`` numbers in 0..2 centre, each with mass proportional to
-    exp(-|k - centre| / scale): discrete Laplace noise that is never negative."""
+    """Discrete Laplace noise that is never negative: numbers in 0..2 centre, each with mass
+    proportional to exp(-abs(k - centre) / scale), added up.
+
+    Parameters
+    ----------
+    centre
+        The mean of each, and how far it can be off.
+    scale
+        How fast the mass falls on both sides.
+    copies
+        How many are added.
+
+    Examples
+    --------
+    >>> TruncatedLaplaceNoise(20, 2.0, copies=3).mean
+    60.0
+    """
 
     centre: int
     scale: float
@@ -333,6 +424,20 @@ class NoiseShare:
     0..levels.
 
     Not a randomizer to be shuffled: one share may protect nobody, the sum of all of them does.
+
+    Parameters
+    ----------
+    noise
+        What each user adds.
+    k
+        Number of values that are counted, if it is not a number that is summed.
+    levels
+        Largest number.
+
+    Examples
+    --------
+    >>> print(NoiseShare(SkellamNoise(0.5), k=4))
+    counts of 4 values with Skellam noise of variance 1 of each user
     """
 
     noise: Noise

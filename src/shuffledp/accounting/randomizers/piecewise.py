@@ -1,9 +1,16 @@
-"""Piecewise mechanisms: reports in a window about the value are E = exp(eps0) times likelier."""
+"""Windows that slide along a line: reports inside are E = exp(eps0) times likelier.
+
+A value moves its window; what is outside is a uniform floor under every report. Written as a
+mixture: with probability gamma the report is uniform over the whole line of length B, else uniform
+over the window of length w, E = 1 + (1 - gamma) B / (gamma w).
+"""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from shuffledp import checks
 from shuffledp.accounting.randomizers.finite import Kinds, Symmetric
@@ -13,8 +20,52 @@ from shuffledp.errors import ParameterError
 _LN_2, _LN_2_REST = math.log(2.0), 2.3190468138462996e-17
 
 
+class Windows(Symmetric):
+    """The window of a value begins anywhere in a line of some length, and is as long or shorter."""
+
+    pair_argument = (
+        "less overlap of the two windows is a mean-preserving spread; windows of values far apart"
+        " do not overlap"
+    )
+
+    @property
+    @abstractmethod
+    def _line(self) -> tuple[float, float]:
+        """How far a window moves, and its length."""
+
+    @property
+    def _middle(self) -> Fraction:
+        """How far the window of the third value of data sets has moved."""
+        return Fraction(self._line[0]) / 2
+
+    def swaps(self) -> list[Swap]:
+        length, window = self._line
+        return windows(self.eps0, length - window, window)
+
+    def part_swaps(self) -> list[Swap]:
+        length, window = self._line
+        return windows(self.eps0, length - window, window, overlaps=(0.0, 1.0))
+
+    def _triples(self) -> tuple[Kinds, float]:
+        # x and x' at the two ends, x'' in the middle, whose window may reach into both others
+        length, window = map(Fraction, self._line)
+        left = max(window - self._middle, Fraction(0))
+        right = max(self._middle + window - length, Fraction(0))
+        alone = window - left - right
+        sizes = {
+            (1, 0, 1): left,
+            (0, 1, 1): right,
+            (1, 0, 0): window - left,
+            (0, 1, 0): window - right,
+            (0, 0, 1): alone,
+            (0, 0, 0): length - window - alone,
+        }
+        unit = 1.0 / (float(window) * math.exp(self.eps0) + float(length))
+        return {kind: float(size) for kind, size in sizes.items()}, unit
+
+
 @dataclass(frozen=True)
-class Piecewise(Symmetric):
+class Piecewise(Windows):
     """Piecewise mechanism of Wang et al. 2019 on [-1, 1]: a window E times likelier than the rest.
 
     Parameters
@@ -30,16 +81,17 @@ class Piecewise(Symmetric):
     """
 
     eps0: float = field(kw_only=False)
-    pair_argument = (
-        "less overlap of the two windows is a mean-preserving spread; windows of values far apart"
-        " do not overlap"
-    )
+
+    @property
+    def _line(self) -> tuple[float, float]:
+        window = 2.0 / math.expm1(0.5 * self.eps0)
+        return 2.0 + window, window
 
     def swaps(self) -> list[Swap]:
-        return windows(self.eps0, 2.0, 2.0 / math.expm1(0.5 * self.eps0))
+        return windows(self.eps0, 2.0, self._line[1])
 
     def part_swaps(self) -> list[Swap]:
-        return windows(self.eps0, 2.0, 2.0 / math.expm1(0.5 * self.eps0), overlaps=(0.0, 1.0))
+        return windows(self.eps0, 2.0, self._line[1], overlaps=(0.0, 1.0))
 
     def __str__(self) -> str:
         return f"piecewise mechanism on [-1, 1], eps0 = {self.eps0:g}"
@@ -66,7 +118,7 @@ class Piecewise(Symmetric):
 
 
 @dataclass(frozen=True)
-class DiscretePiecewise(Symmetric):
+class DiscretePiecewise(Windows):
     """The piecewise mechanism on a grid: value x in 0..levels, report in 0..levels + window - 1.
 
     Parameters
@@ -86,7 +138,6 @@ class DiscretePiecewise(Symmetric):
 
     levels: int
     window: int
-    pair_argument = Piecewise.pair_argument
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,34 +145,69 @@ class DiscretePiecewise(Symmetric):
         if checks.store_size(self, "window", 1) > self.levels:
             raise ParameterError("window", f"at most levels = {self.levels}", self.window)
 
-    def swaps(self) -> list[Swap]:
-        return windows(self.eps0, self.levels - self.window, self.window)
+    @property
+    def _line(self) -> tuple[float, float]:
+        return self.levels, self.window
 
-    def part_swaps(self) -> list[Swap]:
-        return windows(self.eps0, self.levels - self.window, self.window, overlaps=(0.0, 1.0))
+    @property
+    def _middle(self) -> Fraction:
+        return Fraction(self.levels // 2)
+
+    @property
+    def _third_between(self) -> bool:
+        return self.levels % 2 == 0
 
     def __str__(self) -> str:
         return (
             f"piecewise mechanism on 0..{self.levels}, window {self.window}, eps0 = {self.eps0:g}"
         )
 
-    @property
-    def _third_between(self) -> bool:
-        return self.levels % 2 == 0
 
-    def _triples(self) -> tuple[Kinds, float]:
-        # x = 0, x' = levels, x'' = the middle, whose window may reach into both others
-        middle = self.levels // 2
-        left = max(self.window - middle, 0)
-        right = max(middle + self.window - self.levels, 0)
-        alone = self.window - left - right
-        sizes: Kinds = {
-            (1, 0, 1): left,
-            (0, 1, 1): right,
-            (1, 0, 0): self.window - left,
-            (0, 1, 0): self.window - right,
-            (0, 0, 1): alone,
-            (0, 0, 0): self.levels - self.window - alone,
-        }
-        big = math.exp(self.eps0)
-        return sizes, 1.0 / (self.window * big + self.levels)
+@dataclass(frozen=True)
+class Plateau(Windows):
+    """A window of any width above a uniform floor, for numbers x in [0, 1].
+
+    The report is uniform over the window [x, x + width], or, with the probability ``floor`` that
+    follows from eps0, over all of [0, 1 + width]. The piecewise mechanism is the one whose width is
+    exp(-eps0 / 2) of the way its window moves.
+
+    Parameters
+    ----------
+    width
+        Of the window, as a share of the range, at most 1; unless given (2 / E)^(1/3), about the
+        best for the hardest values (docs/proofs/plateau.md).
+    eps0
+        Local budget, E = exp(eps0).
+
+    Examples
+    --------
+    >>> from shuffledp import Plateau, Shuffled
+    >>> round(Shuffled(Plateau(0.2, eps0=4.0), n=1000).bound("blanket", delta=1e-6).value, 3)
+    1.663
+    """
+
+    width: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        width = self.width
+        if width is None:
+            width = min(1.0, math.exp((_LN_2 - self.eps0) / 3.0))
+        width = checks.real("width", width, "a share of the range in (0, 1]", 0.0, math.inf)
+        if width > 1.0:
+            raise ParameterError("width", "a share of the range in (0, 1]", width)
+        object.__setattr__(self, "width", width)
+
+    @property
+    def _line(self) -> tuple[float, float]:
+        assert self.width is not None
+        return 1.0, self.width
+
+    @property
+    def floor(self) -> float:
+        """Probability of a report that tells nothing: uniform over all there are."""
+        length, window = self._line
+        return 1.0 / (1.0 + math.expm1(self.eps0) * window / (length + window))
+
+    def __str__(self) -> str:
+        return f"plateau of width {self.width:g} on [0, 1], eps0 = {self.eps0:g}"

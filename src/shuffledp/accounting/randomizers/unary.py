@@ -161,6 +161,11 @@ def rappor(k: int, eps0: float) -> UnaryEncoding:
     eps0
         Local budget of the whole report.
 
+    Returns
+    -------
+    UnaryEncoding
+        A bit for each value.
+
     Examples
     --------
     >>> from shuffledp import rappor
@@ -180,6 +185,11 @@ def optimised_unary(k: int, eps0: float) -> UnaryEncoding:
         Number of values.
     eps0
         Local budget of the whole report, E = exp(eps0).
+
+    Returns
+    -------
+    UnaryEncoding
+        A bit for each value.
 
     Examples
     --------

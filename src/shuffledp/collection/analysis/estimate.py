@@ -38,7 +38,9 @@ class Estimate(Shown, Drawn):
     dropped
         Rows that could not be read.
     projected
-        Whether values were moved to the nearest law.
+        Whether values were moved to where they can be.
+    raw
+        The unbiased values, if they were.
     """
 
     quantity: str
@@ -54,20 +56,37 @@ class Estimate(Shown, Drawn):
     dropped: int = 0
     """Rows that gave no report, for want of a declared value."""
     projected: bool = False
+    raw: Array | None = None
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Confidence intervals of this level, each for itself."""
         reach = quantile(level) * np.sqrt(self.variances)
-        return self.values - reach, self.values + reach
+        return self._unmoved - reach, self._unmoved + reach
 
     def on_simplex(self) -> Estimate:
         """The nearest frequencies that are non-negative and sum to 1."""
-        return replace(self, values=simplex(self.values), projected=True)
+        return self._moved(simplex(self._unmoved))
+
+    def non_negative(self) -> Estimate:
+        """No frequency below 0."""
+        return self._moved(np.maximum(self._unmoved, 0.0))
+
+    @property
+    def _unmoved(self) -> Array:
+        return self.values if self.raw is None else self.raw
+
+    def _moved(self, values: Array) -> Estimate:
+        return replace(self, values=values, projected=True, raw=self._unmoved)
 
     def scaled(self, low: float, high: float) -> Estimate:
         """Shares of a range as numbers of that range."""
         span = high - low
         return replace(self, values=low + span * self.values, variances=span**2 * self.variances)
+
+    @property
+    def has_frequencies(self) -> bool:
+        """Whether there are shares that can be moved to where they can be."""
+        return self.quantity == "frequency"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -81,13 +100,21 @@ class Estimate(Shown, Drawn):
             "note": self.note,
             "dropped": self.dropped,
             "estimates": [
-                {"name": name, "value": value, "error": error, "low": below, "high": above}
-                for name, value, error, below, above in zip(
+                {
+                    "name": name,
+                    "value": value,
+                    "error": error,
+                    "low": below,
+                    "high": above,
+                    "raw": raw,
+                }
+                for name, value, error, below, above, raw in zip(
                     self.names,
                     self.values.tolist(),
                     np.sqrt(self.variances).tolist(),
                     low.tolist(),
                     high.tolist(),
+                    self._unmoved.tolist(),
                     strict=True,
                 )
             ],

@@ -23,6 +23,7 @@ from shuffledp.collection.devices.numeric import (
     LaplaceDevice,
     OneBitDevice,
     PiecewiseDevice,
+    RoundingDevice,
 )
 from shuffledp.collection.devices.vectors import (
     DROPPED,
@@ -61,9 +62,16 @@ class Decoder:
             values[reports == self.largest] += self.beyond
         return (values - self.zero) / self.unit
 
+    candidates = tuple(i / 8.0 for i in range(9))
+    """Values among which the hardest are."""
+
     def variance(self, value: float) -> float:
-        """Variance of the decoded report of a user with this value (of the grid)."""
+        """Variance of the decoded report of a user with this value."""
         return self.constant
+
+    def at_level(self, value: float) -> float:
+        """The same without putting the value on a grid that is coarse: there, up or down."""
+        return self.variance(value)
 
     def noise(self, number: int, total: float, squares: float, ends: int) -> float:
         """Sum of numbers whose expectation is the variance at the value's place on the grid.
@@ -72,18 +80,19 @@ class Decoder:
         are at an end.
         """
         # a + b x + c x^2, and the expectation of decoded^2 is that and x^2
-        a, middle, end = (self.variance(value) for value in (0.0, 0.5, 1.0))
+        a, middle, end = (self.at_level(value) for value in (0.0, 0.5, 1.0))
         b, c = 4.0 * middle - 3.0 * a - end, 2.0 * (a + end) - 4.0 * middle
         linear = a * number + b * total
         return linear + c * (squares - linear) / (1.0 + c)
 
-    def least_variance(self) -> float:
-        """Smallest variance over all values."""
-        return min(self.variance(i / 4.0) for i in range(5))
+    def noise_range(self) -> tuple[float, float]:
+        """Least and largest variance over all values of the grid."""
+        found = [self.at_level(value) for value in self.candidates]
+        return min(found), max(found)
 
     def worst_variance(self) -> float:
         """Largest variance over all values."""
-        return max(self.variance(i / 4.0) for i in range(5))
+        return max(self.variance(value) for value in self.candidates)
 
     def hardest_users(self, asked: float) -> tuple[float, float, float, float]:
         """The largest variance per report if a share ``asked`` of the users reports, by chance.
@@ -91,7 +100,7 @@ class Decoder:
         Noise, and the spread of the values as far as it is not asked of everyone. It is attained by
         a share of users at one value and the rest at another: share, the two values, the variance.
         """
-        grid, chance = [i / 8.0 for i in range(9)], 1.0 - asked
+        grid, chance = self.candidates, 1.0 - asked
         squares = {v: self.variance(v) + chance * v * v for v in grid}
 
         def spread(low: float, high: float) -> tuple[float, float, float, float]:
@@ -114,19 +123,39 @@ def decoder(device: Device) -> Decoder:
 
 
 @decoder.register(OneBitDevice)
-class _OneBit(Decoder):
-    levels = 1.0
+@decoder.register(RoundingDevice)
+class _Rounding(Decoder):
+    """One of k levels, or, with probability ``share``, any of them."""
 
-    def __init__(self, device: OneBitDevice) -> None:
-        share = device.response.replaced
-        self.zero, self.unit, self.largest = 0.5 * share, 1.0 - share, 1
+    def __init__(self, device: OneBitDevice | RoundingDevice) -> None:
+        self._share, self.largest = device.response.replaced, device.response.k - 1
+        self.levels = float(self.largest)
+        self.zero = 0.5 * self._share * self.levels
+        self.unit = (1.0 - self._share) * self.levels
+        # noise is largest at the ends, rounding adds a quarter of a step squared in between
+        hard = min(max(0.5 + 0.5 * (self._at(1.0) - self._at(0.0)) * self.levels**2, 0.0), 1.0)
+        ends = (hard / self.levels, 1.0 - hard / self.levels)
+        self.candidates = tuple(sorted({0.0, 0.5, 1.0, *ends}))
+
+    def _at(self, level: float) -> float:
+        """Variance of the decoded report of a user at this level."""
+        squares = self.levels * (2.0 * self.levels + 1.0) / 6.0
+        second = self._share * squares + (1.0 - self._share) * level**2
+        return (second - (self.zero + (1.0 - self._share) * level) ** 2) / self.unit**2
+
+    def at_level(self, value: float) -> float:
+        return self._at(value * self.levels)
 
     def variance(self, value: float) -> float:
-        one = self.unit * value + self.zero
-        return one * (1.0 - one) / self.unit**2
+        below = min(math.floor(value * self.levels), self.levels - 1.0)
+        up = value * self.levels - below
+        noise = (1.0 - up) * self._at(below) + up * self._at(below + 1.0)
+        return noise + up * (1.0 - up) / self.levels**2
 
     def noise(self, number: int, total: float, squares: float, ends: int) -> float:
-        return number * self.variance(0.0)  # 0 and 1 are all there is, and alike
+        if self.levels == 1.0:
+            return number * self._at(0.0)  # 0 and 1 are all there is, and alike
+        return super().noise(number, total, squares, ends)
 
 
 @decoder.register(PiecewiseDevice)
@@ -337,7 +366,7 @@ class Means:
             raise ParameterError("users", "at least two for each coordinate", int(sums[0].min()))
         number, (values, squares, noise) = sums[0], sums[1:] / sums[0]
         decoder = self.decoder
-        noise = np.clip(noise, decoder.least_variance(), decoder.worst_variance())
+        noise = np.clip(noise, *decoder.noise_range())
         inside = np.clip(values, 0.0, 1.0)
         spread = np.clip(squares - noise - values**2, 0.0, inside * (1.0 - inside))
         rounding = np.minimum(spread, 0.25 / decoder.levels**2)

@@ -18,10 +18,10 @@ from shuffledp.errors import ParameterError
 class Quantiles(Estimate):
     """Quantiles with limits either side, each of its own length."""
 
-    below: Array = field(default_factory=lambda: np.array([0.0, 1.0]))
-    """Estimated distribution function at the edges of the cells, rising."""
-    deviations: Array = field(default_factory=lambda: np.zeros(2))
-    """Its standard deviations."""
+    left: Array = field(default_factory=lambda: np.zeros((2, 1)))
+    """At most the share of users below each cell, estimated, and its standard deviation."""
+    right: Array = field(default_factory=lambda: np.array([[1.0], [0.0]]))
+    """At least the share below its right edge, the same way."""
     low: float = 0.0
     high: float = 1.0
 
@@ -33,15 +33,25 @@ class Quantiles(Estimate):
         error: the cell of the true quantile is judged at its own two edges, so no band has to hold
         everywhere. Where users lie inside a cell is not known.
         """
-        reach = quantile(level) * self.deviations
+        reach = quantile(level)
+        least, most = self.left[0] - reach * self.left[1], self.right[0] + reach * self.right[1]
         limits = []
-        for share in self.names:
-            right = self.below[1:] + reach[1:] >= share
-            left = self.below[:-1] - reach[:-1] < share
-            kept = np.flatnonzero(left & right)
+        for share, value in zip(self.names, self.values, strict=True):
+            kept = np.flatnonzero((least < share) & (most >= share))
+            if not kept.size:  # noise says no to all: where the estimate is
+                kept = np.array([self._cell(value)])
             limits.append((kept[0], kept[-1] + 1))
-        first, last = self.low + (self.high - self.low) * np.array(limits).T / (self.below.size - 1)
+        first, last = self.low + (self.high - self.low) * np.array(limits).T / least.size
         return first, last
+
+    def _cell(self, value: float) -> int:
+        share, cells = (value - self.low) / (self.high - self.low), self.left.shape[1]
+        return int(min(max(share * cells, 0), cells - 1))
+
+    def with_typical_errors(self) -> Quantiles:
+        """Errors as those of intervals that were as long either side."""
+        low, high = self.interval()
+        return replace(self, variances=((high - low) / (2.0 * quantile(0.95))) ** 2)
 
     def scaled(self, low: float, high: float) -> Quantiles:
         """Shares of a range as numbers of that range."""
@@ -76,24 +86,23 @@ def quantiles(
     k = tally.k
     shares = [checks.probability("shares", share) for share in shares]
     below, deviations = _distribution(tally)
-    rising = np.clip(_rising(below), 0.0, 1.0)
-    rising[0], rising[-1] = 0.0, 1.0
-    values = np.array([_crossing(rising, share) for share in shares])
+    never_less = np.clip(rising(below), 0.0, 1.0)
+    never_less[0], never_less[-1] = 0.0, 1.0
+    values = np.array([crossing(never_less, share) for share in shares])
     found = Quantiles(
         "quantile",
         tuple(shares),
         values,
         np.zeros(len(shares)),
         tally.reports,
-        below=rising,
-        deviations=deviations,
-    )
+        left=np.stack([never_less[:-1], deviations[:-1]]),
+        right=np.stack([never_less[1:], deviations[1:]]),
+    ).with_typical_errors()
     low, high = found.interval(level)
-    typical = np.subtract(*found.interval()[::-1]) / (2.0 * quantile(0.95))
     note = f"limits are edges of cells (1/{k} of the range)"
     if np.max(high - low) < 2.5 / k:
         note += ": more cells would narrow them"
-    return replace(found, variances=typical**2, note=note), low, high
+    return replace(found, note=note), low, high
 
 
 def _distribution(tally: Frequencies) -> tuple[Array, Array]:
@@ -124,7 +133,7 @@ def _distribution(tally: Frequencies) -> tuple[Array, Array]:
     return below, np.sqrt(variances)
 
 
-def _rising(values: Array) -> Array:
+def rising(values: Array) -> Array:
     """The nearest non-decreasing sequence: falling neighbours are replaced by their mean."""
     means: list[float] = []
     sizes: list[int] = []
@@ -138,9 +147,9 @@ def _rising(values: Array) -> Array:
     return np.repeat(means, sizes)
 
 
-def _crossing(rising: Array, share: float) -> float:
+def crossing(never_less: Array, share: float) -> float:
     """Where a rising function first reaches the share, linear inside a cell."""
-    after = max(int(np.searchsorted(rising, share, side="left")), 1)
-    before, step = rising[after - 1], rising[after] - rising[after - 1]
+    after = max(int(np.searchsorted(never_less, share, side="left")), 1)
+    before, step = never_less[after - 1], never_less[after] - never_less[after - 1]
     part = (share - before) / step if step > 0.0 else 1.0
-    return float((after - 1 + part) / (rising.size - 1))
+    return float((after - 1 + part) / (never_less.size - 1))

@@ -199,7 +199,8 @@ def _(device: HashingDevice, reports: Reports) -> Counts:
     """Walk through the values in Gray code:
     each hash is the last one plus or minus a coefficient."""
     g = device.g
-    dtype: Any = next(t for t in (np.uint8, np.uint16, np.uint32) if 2 * g <= np.iinfo(t).max)
+    kinds = (np.uint8, np.uint16, np.uint32, np.uint64)
+    dtype: Any = next(t for t in kinds if 2 * g <= np.iinfo(t).max)
     out = np.zeros(device.k, np.int64)
     for start in range(0, len(reports), _BLOCK):
         columns = reports[start : start + _BLOCK].T.astype(dtype)

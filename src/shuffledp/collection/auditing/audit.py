@@ -344,9 +344,10 @@ def _power(build: Family | None, eps0: float, n: int, delta: float, trials: int)
     alarms = seen(_ALARMS, 1)
     if not 0.0 < alarms < 1.0:
         return Power(max(0.0, largest), None, None)
-    allowed = 1.0 - Shuffled(build(eps0), n).tradeoff(alarms).lower
+    allowed = 1.0 - Shuffled(build(eps0), n).guaranteed(alpha=alarms).value
     for factor in _FACTORS:
         other = Shuffled(build(factor * eps0), n)
-        if seen(1.0 - other.tradeoff(_ALARMS).upper, -1) > allowed:
-            return Power(max(0.0, largest), factor * eps0, other.epsilon(delta).upper)
+        _, witnesses = other.candidates()
+        if seen(1.0 - other.tightest(witnesses).tradeoff(_ALARMS), -1) > allowed:
+            return Power(max(0.0, largest), factor * eps0, other.guaranteed(delta=delta).value)
     return Power(max(0.0, largest), None, None)

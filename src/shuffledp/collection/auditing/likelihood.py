@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
@@ -28,6 +29,7 @@ from shuffledp.collection.devices.numeric import (
     LaplaceDevice,
     OneBitDevice,
     PiecewiseDevice,
+    RoundingDevice,
 )
 from shuffledp.collection.devices.prefixes import PrefixDevice
 from shuffledp.collection.devices.vectors import CoordinateDevice, GaussianVectorDevice, Vector
@@ -121,6 +123,17 @@ def _(device: OneBitDevice, value: float) -> Likelihood:
 
 
 @likelihood.register
+def _(device: RoundingDevice, value: float) -> Likelihood:
+    response = device.response
+    level = value * (response.k - 1)
+    below = min(math.floor(level), response.k - 2)
+    at_level = np.full(response.k, response.replaced / response.k)
+    at_level[below] += (1.0 - response.replaced) * (below + 1 - level)
+    at_level[below + 1] += (1.0 - response.replaced) * (level - below)
+    return lambda reports: np.asarray(at_level[reports[:, 0]])
+
+
+@likelihood.register
 def _(device: PiecewiseDevice, value: float) -> Likelihood:
     start, outside = round(value * device.levels), device.outside / ONE
 
@@ -173,6 +186,12 @@ def telling_values(device: Device) -> tuple[Any, Any, Any]:
 @telling_values.register
 def _(device: PiecewiseDevice) -> tuple[Any, Any, Any]:
     return 0.0, 1.0, 0.5
+
+
+@telling_values.register
+def _(device: RoundingDevice) -> tuple[Any, Any, Any]:
+    k = device.response.k
+    return 0.0, 1.0, (k // 2) / (k - 1) if k > 2 else 0.0
 
 
 @telling_values.register

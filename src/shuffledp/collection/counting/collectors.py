@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.accounting.protocols import Aggregated, Counted, SampleThreshold, WithDummies
+from shuffledp.accounting.protocols.paired import PairedDummies
 from shuffledp.accounting.protocols.split import SplitAndMix
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.accounting.randomizers.noise import NoiseShare, PoissonNoise
@@ -253,6 +254,38 @@ class DummyCollector(_Shuffling):
         )
 
 
+class PairedCollector(_Shuffling):
+    """True values among messages for and against every value: rows of a value and a sign."""
+
+    protocol: PairedDummies
+
+    def __init__(self, protocol: PairedDummies, k: int) -> None:
+        super().__init__()
+        self.protocol, self.k = protocol, k
+
+    def send(self, values: ArrayLike, stream: Stream) -> Messages:
+        own = categories(values, self.k)
+        number, noise = own.size * self.k, self.protocol.noise
+        both = draw(self.protocol.pairs, number, stream)
+        rows = [np.stack([own, np.ones_like(own)], axis=1)]
+        for sign in (1, -1):
+            numbers = both + draw(noise, number, stream)
+            fake = np.repeat(np.tile(np.arange(self.k), own.size), numbers)
+            rows.append(np.stack([fake, np.full_like(fake, sign)], axis=1))
+        return np.concatenate(rows)
+
+    def estimate(self, released: Messages, users: int, names: Sequence[Any]) -> Estimate:
+        left = np.bincount(released[:, 0], weights=released[:, 1], minlength=self.k)
+        noise, unit = self.protocol.left(users), 1.0 / users
+        values, variances = (
+            unit * left.astype(np.float64),
+            np.full(self.k, noise.variance * unit**2),
+        )
+        return NoisyEstimate(
+            "frequency", tuple(names), values, variances, users, noise=noise, unit=unit
+        )
+
+
 class ThresholdCollector(_Shuffling):
     """True values of a sample; small counts are dropped before anybody sees them."""
 
@@ -353,13 +386,21 @@ class SplitCollector(_Shuffling):
         return self._inner.estimate(np.array(totals), users, names)
 
 
+_OF_VALUES: dict[type[Counted], Callable[[Any, int], Collector]] = {
+    WithDummies: DummyCollector,
+    PairedDummies: PairedCollector,
+    SampleThreshold: ThresholdCollector,
+}
+
+
 def collector(protocol: Counted, k: int | None = None) -> Collector:
     """Everybody's part in a protocol.
 
     Parameters
     ----------
     protocol
-        ``Aggregated``, ``SampleThreshold``, ``WithDummies`` or ``SplitAndMix``, of what devices
+        ``Aggregated``, ``SampleThreshold``, ``WithDummies``, ``PairedDummies`` or
+        ``SplitAndMix``, of what devices
         really run.
     k
         Number of values, where the protocol does not say it.
@@ -374,13 +415,12 @@ def collector(protocol: Counted, k: int | None = None) -> Collector:
     >>> round_.run(simulation(2), "abcd").values[:3].round(1).tolist()
     [0.5, 0.3, 0.2]
     """
-    if isinstance(protocol, WithDummies | SampleThreshold):
+    if isinstance(protocol, WithDummies | SampleThreshold | PairedDummies):
         if isinstance(protocol, WithDummies) and protocol.randomizer is not None:
             k = protocol.randomizer.k
         if k is None:
             raise ParameterError("k", "given, the number of values", None)
-        kind = DummyCollector if isinstance(protocol, WithDummies) else ThresholdCollector
-        return kind(protocol, k)  # type: ignore[arg-type]
+        return _OF_VALUES[type(protocol)](protocol, k)
     if isinstance(protocol, SplitAndMix):
         return SplitCollector(protocol)
     assert isinstance(protocol, Aggregated)

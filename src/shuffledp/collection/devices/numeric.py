@@ -22,6 +22,8 @@ from shuffledp.accounting.randomizers import (
     Laplace,
     OneBitMean,
     Piecewise,
+    Plateau,
+    RoundedResponse,
     TruncatedLaplace,
 )
 from shuffledp.collection.devices.categorical import Response
@@ -75,6 +77,19 @@ class OneBitDevice(Numeric):
         return self.response.answer(coin, stream)
 
 
+@runs(RoundedResponse)
+class RoundingDevice(Numeric):
+    """The number of a level, one of the two nearest, then k-ary randomized response."""
+
+    def __init__(self, asked: RoundedResponse) -> None:
+        self.response = Response(asked.k, asked.eps0)
+        self.randomizer: RoundedResponse = replace(asked, eps0=self.response.eps0)
+        self.dtype = np.min_scalar_type(asked.k - 1)
+
+    def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
+        return self.response.answer(on_grid(inputs, self.response.k - 1, stream), stream)
+
+
 @runs(DiscretePiecewise)
 class PiecewiseDevice(Numeric):
     """A cell of the likely window, or of the rest."""
@@ -96,12 +111,21 @@ class PiecewiseDevice(Numeric):
         return np.asarray(out)
 
 
+def _sliding(width: float, eps0: float) -> PiecewiseDevice:
+    """A window of this share of the range."""
+    window = max(1, round(PIECEWISE_LEVELS * min(width, 1.0)))
+    return PiecewiseDevice(DiscretePiecewise(PIECEWISE_LEVELS, window, eps0=eps0))
+
+
 @runs(Piecewise)
 def _piecewise(asked: Piecewise) -> PiecewiseDevice:
-    window = max(1, round(PIECEWISE_LEVELS * math.exp(-0.5 * asked.eps0)))
-    return PiecewiseDevice(
-        DiscretePiecewise(PIECEWISE_LEVELS, min(window, PIECEWISE_LEVELS), eps0=asked.eps0)
-    )
+    return _sliding(math.exp(-0.5 * asked.eps0), asked.eps0)
+
+
+@runs(Plateau)
+def _plateau(asked: Plateau) -> PiecewiseDevice:
+    assert asked.width is not None
+    return _sliding(asked.width, asked.eps0)
 
 
 @runs(DiscreteLaplace)

@@ -2,6 +2,7 @@
 
 from shuffledp.collection.pipeline.engines import Embedded, Engine
 from shuffledp.collection.pipeline.job import TASKS, Job
+from shuffledp.collection.pipeline.questionnaire import Question, Questionnaire
 from shuffledp.collection.pipeline.steps import (
     analyze,
     encode,
@@ -9,17 +10,23 @@ from shuffledp.collection.pipeline.steps import (
     shuffle,
     survey,
     write_estimate,
+    write_estimates,
 )
+from shuffledp.collection.pipeline.task_files import questionnaire
 
 __all__ = [
     "TASKS",
     "Embedded",
     "Engine",
     "Job",
+    "Question",
+    "Questionnaire",
     "analyze",
     "encode",
+    "questionnaire",
     "run",
     "shuffle",
     "survey",
     "write_estimate",
+    "write_estimates",
 ]

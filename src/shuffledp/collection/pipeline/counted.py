@@ -6,10 +6,10 @@ Everybody is played here by one process, each by the code of its own part.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from shuffledp import checks
@@ -19,17 +19,11 @@ from shuffledp.collection.counting import collector
 from shuffledp.collection.devices import Device, Stream
 from shuffledp.collection.pipeline.engines import Advance, check_users
 from shuffledp.collection.pipeline.job import Job, numbered, plain
-from shuffledp.collection.pipeline.steps import Booking
-from shuffledp.collection.pipeline.tables import read
+from shuffledp.collection.pipeline.steps import Booking, free, silent
+from shuffledp.collection.pipeline.tables import Source, read
 from shuffledp.collection.planning import Histogram, Shape, Target, makers
 from shuffledp.errors import ParameterError
-from shuffledp.labels import Interval
-
-SHAPES = (
-    *("dummies", "user-dummies", "krr-dummies", "laplace-dummies", "noise-shares"),
-    *("split-and-mix", "sample-threshold", "summed-rappor", "summed-oue"),
-)
-"""What ``run`` and ``plan`` call them."""
+from shuffledp.labels import Interval, in_full
 
 
 @dataclass(frozen=True)
@@ -37,6 +31,8 @@ class CountedJob(Job):
     """A collection in another shape than one shuffled report per user."""
 
     shape: Shape | None = None
+    rounds: int = 1
+    """Rounds that keep the guarantee together; this is one of them."""
     counts_users = True
 
     @property
@@ -54,47 +50,59 @@ class CountedJob(Job):
         """As shown; where the promise itself is proven, no search has to find it again."""
         assert self.shape is not None
         found, promised = self.protocol.epsilon(self.delta), self.shape.achieved
-        if found.upper > self.epsilon and promised.value <= self.delta:
+        if self.rounds == 1 and found.upper > self.epsilon and promised.value <= self.delta:
             return replace(found, upper_end=replace(found.upper_end, value=self.epsilon))
         return found
 
     @property
     def described(self) -> str:
         assert self.shape is not None
-        return f"{self.protocol} (trusted: {self.shape.trust})"
+        said = f"{self.protocol} (trusted: {self.shape.trust})"
+        if self.rounds == 1:
+            return said
+        return (
+            f"{said}, one of {self.rounds:,} rounds that cost epsilon {in_full(self.epsilon)}"
+            " together"
+        )
 
     @property
     def eps0(self) -> float:
         return self.protocol.eps0
 
 
-def shaped(job: Job, progress: Callable[[Iterable[str]], Iterable[str]] = iter) -> CountedJob:
+def shaped(
+    job: Job, progress: Callable[[Iterable[str]], Iterable[str]] = iter, **limits: Any
+) -> CountedJob:
     """The job with the least noise that keeps its guarantee.
 
     Parameters
     ----------
     job
-        Its mechanism is one of ``SHAPES``.
+        Its mechanism is one of ``ALL_SHAPES``.
     progress
         Wraps the names of shapes as they are tried, for a progress bar.
+    **limits
+        ``rounds``, ``colluders``, ``max_eps0`` of a :class:`Target`.
     """
     if job.task not in ("histogram", "mean"):
         raise ParameterError("mechanism", f"not {job.mechanism!r} for task {job.task!r}", job.task)
-    target = Target(job.epsilon, job.delta, job.n)
-    known = makers(job.question, target)
+    target = Target(job.epsilon, job.delta, job.n, **limits)
+    known = makers(job.question, target, job.most_users)
     checks.one_of("mechanism", job.mechanism, known)
     (found,) = (known[name]() for name in progress([job.mechanism]))
+    if (found.eps0 or math.inf) > target.max_eps0:
+        raise ParameterError("max_eps0", f"left out for {job.mechanism!r}", target.max_eps0)
     given = {field.name: getattr(job, field.name) for field in fields(job)}
-    return CountedJob(**given, shape=found)
+    return CountedJob(**given, shape=found, rounds=target.rounds)
 
 
 def collect(
     job: CountedJob,
-    data: str | Path,
+    data: Source,
     stream: Stream,
     *,
-    book: Booking,
-    advance: Advance,
+    book: Booking = free,
+    advance: Advance = silent,
 ) -> tuple[CountedJob, Estimate]:
     """Send, mix, release, estimate.
 

@@ -53,7 +53,7 @@ def check_users(job: Collection, number: int, of: str) -> None:
         )
 
 
-def _rows(job: Collection, memory: int) -> int:
+def block_rows(job: Collection, memory: int) -> int:
     """How many to randomize at a time: a quarter of the memory holds them, with copies."""
     row = 48 * len(job.columns) + 3 * job.device.columns * job.device.dtype.itemsize + 64
     return max(1, min(ROWS, memory // 4 // row))
@@ -92,7 +92,7 @@ class Embedded(Engine):
 
     def reports(self, job: Collection, data: Source, advance: Advance) -> Iterator[Reports]:
         """Reports of all users, in the order of the table: for the shuffler only."""
-        parts = read(data, job.columns, rows=_rows(job, self.memory), size=self.memory // 8)
+        parts = read(data, job.columns, rows=block_rows(job, self.memory), size=self.memory // 8)
         for row, batch in numbered(parts):
             check_users(job, row + batch.num_rows, "rows of the table")
             yield job.encode(batch, row, self._stream)

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from shuffledp import checks
 from shuffledp.accounting.protocols import Shuffled
 from shuffledp.collection import analysis, planning
-from shuffledp.collection.analysis import Estimate, Frequencies, FrequentWords, Tally, quantiles
+from shuffledp.collection.analysis import (
+    Distribution,
+    Estimate,
+    Frequencies,
+    FrequentWords,
+    Tally,
+    Together,
+    quantiles,
+)
 from shuffledp.collection.devices import Device, Stream, device
 from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.devices.vectors import GaussianVectorDevice
@@ -28,7 +36,9 @@ from shuffledp.collection.shuffling.shuffler import MEMORY
 from shuffledp.errors import NOT_SHOWN, ParameterError
 from shuffledp.labels import Interval, in_full
 
-TASKS = ("histogram", "heavy-hitters", "quantiles", "mean", "vector")
+DISTRIBUTION = ("mean,quantiles", "mean,quantiles,histogram")
+"""Several answers from one report of a number."""
+TASKS = ("histogram", "heavy-hitters", "quantiles", "mean", *DISTRIBUTION, "vector")
 BAD_ROWS = ("refuse", "drop")
 QUARTILES = (0.25, 0.5, 0.75)
 _MOST = 1e150
@@ -98,7 +108,7 @@ class Job:
         checks.probability("delta", self.delta)
         if self.task == "histogram":
             distinct(self.categories)
-        if self.task in ("quantiles", "mean", "vector"):
+        if self.task in ("quantiles", "mean", *DISTRIBUTION, "vector"):
             for name, end in (("low", self.low), ("high", self.high)):
                 checks.real(name, end, f"a number within +-{_MOST:g}", -_MOST, _MOST)
             if not self.low < self.high:
@@ -119,15 +129,21 @@ class Job:
         return self.users or self.n
 
     @property
+    def about(self) -> str:
+        """What is asked, in words."""
+        return f"{self.task} of {', '.join(self.columns)}"
+
+    @property
     def question(self) -> Task:
         """As the planner knows it."""
         return planning.task(
-            self.task,
+            DISTRIBUTION[0] if self.task in DISTRIBUTION else self.task,
             k=len(self.categories),
             bins=self.bins,
             bits=8 * self.letters,
             dimensions=len(self.columns),
             norm=None if self.norm is None else self.norm / (self.high - self.low),
+            n=self.n,
         )
 
     @cached_property
@@ -224,12 +240,14 @@ class Job:
             shares = np.clip((table - self.low) / (self.high - self.low), 0.0, 1.0)
         if self.task == "vector":
             return shares
-        if self.task == "mean":
+        if self.task == "mean" or self.task in DISTRIBUTION:
             return shares[:, 0]
         return np.minimum(np.floor(shares[:, 0] * self.bins), self.bins - 1).astype(np.int64)
 
     def tally(self, memory: int = MEMORY) -> Tally:
         """An empty tally; ``memory`` is in bytes, for reports that have to be kept."""
+        if self.task in DISTRIBUTION:
+            return Distribution(self.device)
         return analysis.tally(self.device, memory)
 
     def estimate(self, tally: Tally) -> Estimate:
@@ -237,6 +255,8 @@ class Job:
         if isinstance(tally, FrequentWords):
             found = tally.estimate(self.most)
             found = replace(found, names=tuple(text(word, self.letters) for word in found.names))
+        elif isinstance(tally, Distribution):
+            found = self._several(tally)
         elif self.task == "histogram":
             found = tally.estimate(self.categories)
         elif self.task == "quantiles":
@@ -249,6 +269,20 @@ class Job:
             clipped = f"means of vectors clipped to {self.norm:g} from the middle of the range"
             found = replace(found, note="; ".join(filter(None, (found.note, clipped))))
         return replace(found, guarantee=self.proven, label=self.label)
+
+    def _several(self, tally: Distribution) -> Estimate:
+        """Mean, quartiles and, if asked for, cells, from the same reports."""
+        parts: list[Estimate] = [tally.estimate(self.columns), tally.quantiles(QUARTILES)]
+        if self.task == DISTRIBUTION[1]:
+            parts.append(tally.histogram(self.bins))
+        scaled = [part.scaled(self.low, self.high) for part in parts]
+        window = (tally.floor.window + 1) / tally.floor.steps * (self.high - self.low)
+        found = Together.of("estimate", scaled)
+        return replace(
+            found,
+            note=f"limits of quantiles and cells hold wherever inside a window of {window:.3g}"
+            " users are",
+        )
 
     @property
     def uncovered(self) -> str:

@@ -45,3 +45,36 @@ def sample_table(rows: int = 20_000, seed: int = 1) -> str:
         for a, b, c, d in zip(way, minutes, app, budget, strict=True)
     )
     return "\n".join(["transport,minutes,app,eps", *lines, ""])
+
+
+def sample_tasks() -> str:
+    """Questions about that table, in TOML.
+
+    Examples
+    --------
+    >>> sample_tasks().count("[[task]]")
+    3
+    """
+    ways = ", ".join(f'"{name}"' for name in TRANSPORT)
+    return f"""# Questions about the invented survey, all under one guarantee:
+# shuffledp run survey.csv --tasks tasks.toml --epsilon 1 --delta 1e-6
+
+[[task]]
+task = "histogram"
+column = "transport"
+categories = [{ways}]
+
+[[task]]
+task = "mean"
+column = "minutes"
+low = 0
+high = {LONGEST}
+weight = 2  # its error counts twice
+
+[[task]]
+task = "quantiles"
+column = "minutes"
+low = 0
+high = {LONGEST}
+bins = 60
+"""

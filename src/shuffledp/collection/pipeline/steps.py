@@ -31,12 +31,12 @@ With names of the batches in it, which may have been released before; none if al
 """
 
 
-def _silent(_rows: int) -> None:
-    pass
+def silent(_rows: int) -> None:
+    """Tells nobody."""
 
 
-def _free(_job: Job, _batches: frozenset[str]) -> None:
-    pass
+def free(_job: Job, _batches: frozenset[str]) -> None:
+    """Records nothing."""
 
 
 def survey(
@@ -45,7 +45,7 @@ def survey(
     *,
     values: bool,
     drop: bool = False,
-    advance: Advance = _silent,
+    advance: Advance = silent,
 ) -> tuple[int, tuple[str, ...]]:
     """Number of rows, and the distinct values of the first column if asked for.
 
@@ -87,7 +87,7 @@ class _Rows:
 
 
 def encode(
-    job: Job, data: str | Path, out: str | Path, stream: Stream, advance: Advance = _silent
+    job: Job, data: str | Path, out: str | Path, stream: Stream, advance: Advance = silent
 ) -> tuple[int, int]:
     """Randomize every row as a device would: how many reports, and how many rows were dropped.
 
@@ -111,7 +111,7 @@ def encode(
 
 
 def pooled(
-    paths: Sequence[str | Path], advance: Advance = _silent
+    paths: Sequence[str | Path], advance: Advance = silent
 ) -> tuple[Job, frozenset[str], Iterator[Reports]]:
     """The job several files of reports belong to, the names of their batches, all reports."""
     if not paths:
@@ -175,8 +175,8 @@ def shuffle(
     *,
     minimum: int | None = None,
     memory: int = MEMORY,
-    book: Booking = _free,
-    advance: Advance = _silent,
+    book: Booking = free,
+    advance: Advance = silent,
 ) -> tuple[Job, int]:
     """The reports of one file or several in a uniformly random order, if there are enough.
 
@@ -238,7 +238,7 @@ def _booked(blocks: Iterator[Reports], book: Callable[[], None]) -> Iterator[Rep
 
 
 def analyze(
-    reports: str | Path, advance: Advance = _silent, *, unshuffled: bool = False
+    reports: str | Path, advance: Advance = silent, *, unshuffled: bool = False
 ) -> tuple[Job, Estimate]:
     """Estimates from a file of reports; of those not shuffled only if that is asked for.
 
@@ -275,8 +275,8 @@ def run(
     engine: Engine,
     *,
     reports: str | Path | None = None,
-    book: Booking = _free,
-    advance: Advance = _silent,
+    book: Booking = free,
+    advance: Advance = silent,
 ) -> tuple[Job, Estimate]:
     """Randomize, shuffle, estimate.
 
@@ -339,8 +339,23 @@ def _counted(blocks: Iterator[Reports], tally: Tally) -> Iterator[Reports]:
 
 def write_estimate(found: Estimate, out: str | Path) -> None:
     """A table of the estimates and their errors, each row with the privacy that it cost."""
+    with written(out, _COLUMNS) as writer:
+        writer.write(_columns(found))
+
+
+def write_estimates(about: Sequence[str], answers: Sequence[Estimate], out: str | Path) -> None:
+    """The same of several questions, each row with what it is about."""
+    with written(out, ["of", *_COLUMNS]) as writer:
+        for each, found in zip(about, answers, strict=True):
+            writer.write([[each] * len(found.names), *_columns(found)])
+
+
+_COLUMNS = ["name", "value", "error", "low", "high", "privacy"]
+
+
+def _columns(found: Estimate) -> list[Any]:
     low, high = found.interval()
-    columns: list[Any] = [
+    return [
         [str(name) for name in found.names],
         found.values,
         np.sqrt(found.variances),
@@ -348,5 +363,3 @@ def write_estimate(found: Estimate, out: str | Path) -> None:
         high,
         ["; ".join(filter(None, (found.label, found.note)))] * len(found.names),
     ]
-    with written(out, ["name", "value", "error", "low", "high", "privacy"]) as writer:
-        writer.write(columns)

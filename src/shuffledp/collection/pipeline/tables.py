@@ -155,7 +155,7 @@ def _batches(path: Source, columns: Sequence[str], rows: int) -> Iterator[Any]:
         if not names:
             raise ParameterError("data", "a table; this file has no line with names", str(path))
         # names are not listed: where there is no header, they are what a user holds
-        check_columns(columns, names, f"the {len(names)} names in its first line")
+        check_columns(columns, names, f"the {len(names)} names in the first line of the table")
         reader = pa.csv.open_csv(
             path,
             read_options=pa.csv.ReadOptions(skip_rows=about),

@@ -19,10 +19,10 @@ from shuffledp.collection.analysis.means import decoder
 from shuffledp.collection.analysis.support import Support, law
 from shuffledp.collection.devices import Device, device
 from shuffledp.collection.devices.vectors import CoordinateDevice
-from shuffledp.collection.planning.plan import Choice
-from shuffledp.collection.planning.shapes import Shape
+from shuffledp.collection.planning.plan import CURATOR, NOBODY, Choice
+from shuffledp.collection.planning.shape import Shape
 from shuffledp.collection.planning.target import Target
-from shuffledp.errors import ParameterError, ShuffleDPError
+from shuffledp.errors import ConversionError, ParameterError, RegimeError
 
 SHARES = (0.0, 0.01, 0.1)
 """Of the users: so many might collude, or lie."""
@@ -50,7 +50,7 @@ class Attack:
 
 
 def attacks(choice: Choice | Shape, target: Target) -> list[Attack]:
-    """What 0, 1 and 10 % of the users could do to a plan.
+    """What 0, 1 and 10 % of the users could do to a row of a plan.
 
     Examples
     --------
@@ -61,15 +61,17 @@ def attacks(choice: Choice | Shape, target: Target) -> list[Attack]:
     [0.0, 0.01, 0.1]
     """
     found = []
+    per_user = _per_user(choice)
     for share in SHARES:
         users = math.ceil(share * target.n)
-        per_user = _per_user(choice)
         bias = None if per_user is None else users * per_user / target.n
         found.append(Attack(share, _epsilon(choice, target, users), 0.0 if not users else bias))
     return found
 
 
 def _epsilon(choice: Choice | Shape, target: Target, colluders: int) -> float | None:
+    if choice.trust in (NOBODY, CURATOR):  # what others tell changes nothing
+        return target.epsilon
     try:
         protocol: Shuffled | Counted
         if isinstance(choice, Choice):
@@ -79,13 +81,21 @@ def _epsilon(choice: Choice | Shape, target: Target, colluders: int) -> float | 
             protocol = replace(choice.protocol, colluders=colluders)  # type: ignore[type-var]
         else:
             protocol = choice.protocol  # a threshold hides whoever is honest
-        return Rounds([(protocol, target.rounds)]).guaranteed(delta=target.delta).value
-    except ShuffleDPError:
+        times = choice.messages if isinstance(choice, Choice) else 1
+        together = Rounds([(protocol, target.rounds * times)])
+        lost = together.guaranteed(delta=target.delta).value
+    except (ParameterError, RegimeError, ConversionError):
         return None
+    known = choice.achieved
+    if colluders <= target.colluders and known is not None and known.value <= target.delta:
+        return min(lost, target.epsilon)  # the promise itself is proven
+    return lost
 
 
 def _per_user(choice: Choice | Shape) -> float | None:
     """How far one user moves a frequency, or a mean, times the number of users, at most."""
+    if choice.trust == CURATOR:
+        return 1.0
     if isinstance(choice, Shape) and choice.device is None:
         return _per_message(choice.protocol)
     assert choice.device is not None

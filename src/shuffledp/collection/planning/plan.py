@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.accounting.curves.gdp import gaussian_delta
 from shuffledp.collection.devices import Device, device
+from shuffledp.collection.planning.limits import Limit, limits
+from shuffledp.collection.planning.shape import Shape
 from shuffledp.collection.planning.target import Builder, Target
-from shuffledp.collection.planning.tasks import Task
+from shuffledp.collection.planning.tasks import Task, Vector
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
-from shuffledp.numerics.search import bisect
 from shuffledp.shown import Drawn, Shown
 
+NOBODY, CURATOR = "nobody", "curator"
+"""Whom users trust in the rows that others are compared with."""
+_NEAR = 1.5
+"""What may be so much worse by a limit theorem is computed all the same."""
 _NEGLIGIBLE = 5.0
 """A local budget above which hardly anything is hidden: odds change 150-fold."""
 
@@ -37,7 +41,9 @@ class Choice:
     achieved
         The guarantee, labelled.
     device
-        What runs it.
+        What runs it, or each of its messages.
+    messages
+        Sent by each user.
     """
 
     name: str
@@ -51,12 +57,15 @@ class Choice:
     device: Device | None = None
     strength: float = 0.0
     """Which of the task's randomizers of this name it is."""
+    messages: int = 1
+    """Sent by each user, each of them shuffled by itself and linked to no other."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
         return {
             "name": self.name,
             "trust": self.trust,
+            "messages": self.messages,
             "eps0": self.eps0,
             "randomizer": None if self.device is None else str(self.device.randomizer),
             "error": self.error,
@@ -73,10 +82,28 @@ class Plan(Shown, Drawn):
     choices: tuple[Choice, ...]
     baselines: tuple[Choice, ...]
 
+    @classmethod
+    def of(cls, task: Task, target: Target, name: str) -> Choice:
+        """One randomizer, by name."""
+        found = _shuffled(task, target, name)
+        if found is None:
+            raise ParameterError("mechanism", "one that can be run here", name)
+        return found
+
     @property
     def best(self) -> Choice:
         """The randomizer to use."""
         return self.choices[0]
+
+    def ranked(self, shapes: Sequence[Shape] = ()) -> list[Choice | Shape]:
+        """All choices and these shapes, the smallest error first."""
+        listed: list[Choice | Shape] = [*self.choices, *shapes]
+        return sorted(listed, key=lambda choice: choice.error)
+
+    @property
+    def limits(self) -> list[Limit]:
+        """Errors that nobody stays below, where they are known."""
+        return limits(self.target) if self.task.name == "mean" else []
 
     @property
     def advice(self) -> list[str]:
@@ -87,10 +114,17 @@ class Plan(Shown, Drawn):
             off = f"{best.error * self.target.n:,.3g} of {users}"
         rank = " in rank" if self.task.name == "quantiles" else ""
         said = [f"{best.name}: an estimate is off by about {off}{rank}, each round"]
-        if best.eps0 is not None and best.eps0 > _NEGLIGIBLE:
+        if isinstance(self.task, Vector) and self.task.messages < self.task.dimensions:
+            most = self.task.dimensions
+            said.append(
+                f"a message for each coordinate, shuffled separately and linked by nothing, may be"
+                f" much better: --messages {most}"
+            )
+        if best.eps0 is not None and best.messages * best.eps0 > _NEGLIGIBLE:
+            each = f" for each of {best.messages} messages" if best.messages > 1 else ""
             said.append(
                 f"if the shuffler fails or colludes, only the local guarantee is left:"
-                f" eps0 = {best.eps0:.3g} is next to none"
+                f" eps0 = {best.eps0:.3g}{each} is next to none"
             )
         return said
 
@@ -119,6 +153,7 @@ class Plan(Shown, Drawn):
             "colluders": self.target.colluders,
             "choices": [choice.to_dict() for choice in self.choices],
             "baselines": [choice.to_dict() for choice in self.baselines],
+            "limits": [limit.to_dict() for limit in self.limits],
         }
 
 
@@ -132,7 +167,7 @@ def plan(
     Parameters
     ----------
     task
-        ``Histogram(k)``, ``Quantiles(bins)``, ``Mean()``, ``Vector(dimensions)``,
+        ``Histogram(k)``, ``Quantiles(bins)``, ``Mean()``, ``Vector(dimensions, norm, messages)``,
         ``HeavyHitters(bits)``, or one of them ``Sometimes``.
     target
         The guarantee, the users, the rounds.
@@ -151,35 +186,52 @@ def plan(
     >>> found.choices[0].error <= found.choices[-1].error
     True
     """
+    known = task.randomizers()
     builders = {
-        name: build
-        for name, build in task.randomizers().items()
-        if target.rounds == 1 or _pure(build)  # without a pure budget composing takes too long
+        name: known[name]
+        for name in _worth_planning(task)
+        # without a pure budget composing takes too long
+        if target.apart(task.messages_of(name)).rounds == 1 or pure(known[name])
     }
     found = [_shuffled(task, target, name) for name in progress(builders)]
+    if isinstance(task, Vector) and task.sent > 1:
+        likely = task.likely_gaussian(target.mu / math.sqrt(target.rounds), target.n)
+        if likely <= _NEAR * min(choice.error for choice in found if choice is not None):
+            found.append(_shuffled(task, target, "gaussian-vector"))
     choices = [choice for choice in found if choice is not None]
     if not choices:
         raise ParameterError("task", "one that some randomizer does here", task.name)
-    local = [_local(task, target, name) for name in builders if _pure(builders[name])]
+    single = (name for name in known if task.messages_of(name) == 1)
+    local = [_local(task, target, name) for name in single if pure(known[name])]
     baselines = [min(local, key=_error), _central(task, target)]
     return Plan(task, target, tuple(sorted(choices, key=_error)), tuple(baselines))
+
+
+def _worth_planning(task: Task) -> list[str]:
+    """Names of randomizers; of vectors that may be sent in several messages those alone."""
+    known = list(task.randomizers())
+    if isinstance(task, Vector) and task.sent > 1:
+        return [name for name in known if task.messages_of(name) > 1]
+    return known
 
 
 def _error(choice: Choice) -> float:
     return choice.error
 
 
-def _pure(build: Builder) -> bool:
+def pure(build: Builder) -> bool:
+    """Whether its reports have a pure local budget."""
     return math.isfinite(build(1.0).eps0)
 
 
 def _shuffled(task: Task, target: Target, name: str) -> Choice | None:
     """None where more or less noise would be needed than a device can add."""
-    build = task.randomizers()[name]
+    build, messages = task.randomizers()[name], task.messages_of(name)
+    target = target.apart(messages)
     try:
         strength, found = target.largest(build)
     except ParameterError:
-        if _pure(build):
+        if pure(build):
             raise
         return None
     eps0 = found.randomizer.eps0
@@ -187,10 +239,11 @@ def _shuffled(task: Task, target: Target, name: str) -> Choice | None:
         name,
         "shuffler",
         eps0 if math.isfinite(eps0) else None,
-        math.sqrt(task.variance(found, target.n)),
+        task.error_of(name, found, target.n),
         target.achieved(found.randomizer),
         found,
         strength,
+        messages,
     )
 
 
@@ -198,17 +251,15 @@ def _local(task: Task, target: Target, name: str) -> Choice:
     """No shuffler: the local budget is all there is."""
     found = device(task.randomizers()[name](target.unshuffled()))
     eps0 = found.randomizer.eps0
-    error = math.sqrt(task.variance(found, target.n)) if math.isfinite(eps0) else math.inf
-    return Choice(name, "nobody", eps0, error)
+    error = task.error_of(name, found, target.n) if math.isfinite(eps0) else math.inf
+    return Choice(name, NOBODY, eps0, error, device=found)
 
 
 def _central(task: Task, target: Target) -> Choice:
     """A curator who sees all values and adds Laplace or normal noise, composed over the rounds."""
     l1, l2 = task.sensitivities()
     laplace = math.sqrt(2.0) * l1 * target.rounds / (target.epsilon * target.n)
-    mu = bisect(
-        lambda mu: gaussian_delta(mu, target.epsilon) <= target.delta, 0.0, 1e6, share=1e-9
-    ).good
+    mu = target.mu
     normal = l2 * math.sqrt(target.rounds) / (mu * target.n) if mu > 0.0 else math.inf
     kind = "Laplace noise" if laplace <= normal else "normal noise"
-    return Choice(kind, "curator", None, min(laplace, normal))
+    return Choice(kind, CURATOR, None, min(laplace, normal))

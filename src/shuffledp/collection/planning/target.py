@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from shuffledp import checks
+from shuffledp.accounting.curves.gdp import gaussian_delta
 from shuffledp.accounting.protocols import Rounds, Shuffled, Stated
 from shuffledp.accounting.protocols.likely import likely_delta
 from shuffledp.accounting.randomizers import Randomizer
@@ -21,7 +22,7 @@ Builder = Callable[[float], Randomizer]
 """From a strength: eps0, or, for Gaussian noise, the largest distance of two values over sigma."""
 _MOST = 40.0
 _PRECISION = 1e-3
-_NEAR = 0.02
+NEAR = 0.02
 """A delta 2 % below its target will do."""
 
 
@@ -66,6 +67,17 @@ class Target:
         if self.rounds == 1:
             return protocol.proven().quick_delta(self.epsilon, SEARCH, wanted=self.delta)
         return Rounds([(protocol, self.rounds)]).bound("composition", epsilon=self.epsilon)
+
+    def apart(self, messages: int) -> Target:
+        """The same guarantee where users send so many messages, each shuffled by itself."""
+        return replace(self, rounds=self.rounds * messages)
+
+    @property
+    def mu(self) -> float:
+        """The distance of two normal laws as hard to tell apart as the target allows."""
+        return bisect(
+            lambda mu: gaussian_delta(mu, self.epsilon) <= self.delta, 0.0, 1e6, share=1e-9
+        ).good
 
     def unshuffled(self) -> float:
         """The largest pure budget of a report that needs no shuffler, all rounds together."""
@@ -114,7 +126,7 @@ class Target:
             least *= 0.5
         if least >= _MOST:
             return least, device(build(least))
-        near = math.log1p(-_NEAR / math.log(self.delta))
+        near = math.log1p(-NEAR / math.log(self.delta))
         if self.rounds > 1:
             found = foreseen(excess, likely, least, _MOST, share=_PRECISION, near=near).good
         else:

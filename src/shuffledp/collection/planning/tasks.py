@@ -10,13 +10,31 @@ from functools import partial
 from typing import Any, ClassVar
 
 from shuffledp import checks
-from shuffledp.accounting.randomizers import CheckIn, OneCoordinate
+from shuffledp.accounting.randomizers import (
+    CheckIn,
+    OneCoordinate,
+    Plateau,
+    Randomizer,
+    RoundedResponse,
+)
 from shuffledp.accounting.randomizers.catalogue import MECHANISMS
 from shuffledp.collection.analysis import tally
+from shuffledp.collection.analysis.distribution import floor
+from shuffledp.collection.analysis.estimate import quantile
 from shuffledp.collection.analysis.frequencies import set_variance
+from shuffledp.collection.analysis.rotation import clamped, reach
 from shuffledp.collection.analysis.support import Support, law
-from shuffledp.collection.devices import Device
+from shuffledp.collection.devices import Device, actual, device
+from shuffledp.collection.devices.vectors import GaussianVectorDevice
 from shuffledp.collection.planning.target import Builder
+
+_TIMES, TURNED = "-x", "turned-"
+_WORTH_TURNING = 32
+"""Coordinates, at least: with fewer the range does not get narrower."""
+MANY_ROUNDS = {"plateau", "rounding"}
+"""Means that are best where budgets are shared, and whose rounds are composed quickly."""
+_CONCENTRATED = 1.0 / 3.0
+"""Share of a declared range that values are taken to fill, where windows are chosen."""
 
 
 def _candidates(task: str, **known: Any) -> dict[str, Builder]:
@@ -36,9 +54,17 @@ class Task(ABC):
     def randomizers(self) -> dict[str, Builder]:
         """By name: a randomizer of given strength."""
 
+    def messages_of(self, name: str) -> int:
+        """How many messages a user of this randomizer sends, each shuffled by itself."""
+        return 1
+
     def variance(self, device: Device, n: int) -> float:
         """Expected squared error of one estimate from n users."""
         return tally(device).expected_variance(n)
+
+    def error_of(self, name: str, device: Device, n: int) -> float:
+        """Expected root mean squared error, where the device is of the randomizer of this name."""
+        return math.sqrt(self.variance(device, n))
 
     def sensitivities(self) -> tuple[float, float]:
         """How far one user moves all sums together, in l1 and in l2: for a trusted curator.
@@ -139,6 +165,53 @@ class Mean(Task):
 
 
 @dataclass(frozen=True)
+class MeanQuantiles(Task):
+    """Mean, quantiles and shares of cells of a number, all from one report.
+
+    Windows are narrower, and levels more, than for the mean alone: a quantile is known up to a
+    window. How narrow depends on how much noise there is, hence on the number of users.
+
+    Parameters
+    ----------
+    n
+        Number of users.
+    """
+
+    n: int
+    name: ClassVar[str] = "mean,quantiles"
+    error: ClassVar[str] = (
+        "the median, as a share of the range, for values spread evenly over a third of it"
+        " (half of a 95 % interval)"
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", checks.count("n", self.n))
+
+    def randomizers(self) -> dict[str, Builder]:
+        return {"plateau": self._plateau, "rounding": self._rounding}
+
+    def _plateau(self, eps0: float) -> Randomizer:
+        tried = (Plateau(2.0 ** (-i / 4.0), eps0=eps0) for i in range(57))
+        return min(tried, key=lambda each: self._reach(device(each), self.n))
+
+    def _rounding(self, eps0: float) -> Randomizer:
+        steps = sorted({round(2.0 ** (i / 4.0)) for i in range(57)})
+        tried = (RoundedResponse(1 + each, eps0=eps0) for each in steps)
+        return min(tried, key=lambda each: self._reach(device(each), self.n))
+
+    def _reach(self, device: Device, n: int) -> float:
+        known = floor(device)
+        return known.reach(n, _CONCENTRATED) if known.mass < 1.0 else math.inf
+
+    def variance(self, device: Device, n: int) -> float:
+        return self._reach(device, n) ** 2
+
+    def sensitivities(self) -> tuple[float, float]:
+        away = _CONCENTRATED * quantile(0.95)  # a curator counts those below, up to one
+        return away, away
+
+
+@dataclass(frozen=True)
 class Vector(Task):
     """The mean of a vector of numbers, each as a share of its range.
 
@@ -148,16 +221,23 @@ class Vector(Task):
         How many numbers there are.
     norm
         Bound on the length of the vector, if values are clipped to a ball.
+    messages
+        How many messages a user may send, each shuffled by itself and linked to no other. The
+        coordinates are put into as many groups; a message tells of one coordinate of its group.
+        Vectors of bounded length may be turned first, if there is a message for each coordinate of
+        the next power of two.
     """
 
     dimensions: int
     norm: float | None = None
     """Largest distance from the middle of the range, to which whole vectors are clipped."""
+    messages: int = 1
     name: ClassVar[str] = "vector"
     error: ClassVar[str] = "a coordinate's mean, as a share of the range, for the hardest values"
 
     def __post_init__(self) -> None:
         checks.store_size(self, "dimensions", 1)
+        checks.store_size(self, "messages", 1)
         if self.norm is not None:
             checks.positive("norm", self.norm)
 
@@ -167,17 +247,76 @@ class Vector(Task):
         box = math.sqrt(self.dimensions)
         return box if self.norm is None else min(box, 2.0 * self.norm)
 
+    @property
+    def sent(self) -> int:
+        """How many messages are sent: all that may be, as fewer would be less exact."""
+        return min(self.messages, self.dimensions)
+
+    @property
+    def turned(self) -> int:
+        """Messages of short vectors that are turned first, if so many may be sent."""
+        size = 1 << max(self.dimensions - 1, 1).bit_length()
+        return size if self.norm is not None and _WORTH_TURNING <= size <= self.messages else 0
+
+    def groups(self, messages: int) -> list[int]:
+        """How many coordinates each message is about one of."""
+        size, larger = divmod(self.dimensions, messages)
+        return [size + (i < larger) for i in range(messages)]
+
+    def split(self, name: str) -> tuple[str, int]:
+        """The randomizer of a message, and how many there are: ``plateau-x16``."""
+        inner, times, number = name.rpartition(_TIMES)
+        return (inner, int(number)) if times and number.isdigit() else (name, 1)
+
+    def messages_of(self, name: str) -> int:
+        return self.split(name)[1]
+
     def randomizers(self) -> dict[str, Builder]:
-        d = self.dimensions
+        """By name: of one message."""
+        single = Mean().randomizers()
+        found = {name: _one_of(self.dimensions, build) for name, build in single.items()}
+        found |= _candidates(self.name, sensitivity=self.diameter, dimensions=self.dimensions)
+        if self.sent > 1:
+            group = max(self.groups(self.sent))
+            for name in sorted(MANY_ROUNDS):
+                build = single[name] if group == 1 else _one_of(group, single[name])
+                found[f"{name}{_TIMES}{self.sent}"] = build
+        if self.turned:
+            many = {f"{TURNED}{name}{_TIMES}{self.turned}": name for name in sorted(MANY_ROUNDS)}
+            found |= {name: single[inner] for name, inner in many.items()}
+        return found
 
-        def vector(build: Builder) -> Builder:
-            return lambda strength: OneCoordinate(build(strength), d)
+    def likely_gaussian(self, mu: float, n: int) -> float:
+        """About the error of Gaussian noise on the whole vector, where n mu^2 is about
+        exp(diameter^2 / sigma^2) - 1."""
+        return self.diameter / math.sqrt(math.log1p(n * mu**2) * n)
 
-        single = {name: vector(build) for name, build in Mean().randomizers().items()}
-        return single | _candidates(self.name, sensitivity=self.diameter, dimensions=d)
+    def devices(self, name: str, strength: float) -> list[tuple[Randomizer, int]]:
+        """What devices run for the messages of this randomizer, and how often each."""
+        inner, messages = self.split(name)
+        build = Mean().randomizers()[inner.removeprefix(TURNED)]
+        sizes = [1] * messages if inner.startswith(TURNED) else self.groups(messages)
+        builds = {size: build if size == 1 else _one_of(size, build) for size in sizes}
+        return [(actual(builds[size](strength)), sizes.count(size)) for size in builds]
+
+    def error_of(self, name: str, device: Device, n: int) -> float:
+        """Where several messages may be sent, coordinates of short vectors have a narrower range,
+        of which they are a share; turned vectors an even narrower one."""
+        found = super().error_of(name, device, n)
+        if self.norm is None or self.sent == 1 or isinstance(device, GaussianVectorDevice):
+            return found
+        if name.startswith(TURNED):
+            size = self.messages_of(name)
+            shares = 2.0 * reach(n) * self.norm / math.sqrt(size)
+            return math.sqrt((shares * found) ** 2 + clamped(n) * self.norm**2 / size)
+        return min(1.0, 2.0 * self.norm) * found
 
     def sensitivities(self) -> tuple[float, float]:
-        return float(self.dimensions), math.sqrt(self.dimensions)
+        return math.sqrt(self.dimensions) * self.diameter, self.diameter
+
+
+def _one_of(dimensions: int, build: Builder) -> Builder:
+    return lambda strength: OneCoordinate(build(strength), dimensions)
 
 
 @dataclass(frozen=True)
@@ -207,7 +346,12 @@ class Sometimes(Task):
     def error(self) -> str:  # type: ignore[override]
         return self.asked.error
 
+    def messages_of(self, name: str) -> int:
+        return self.asked.messages_of(name)
+
     def randomizers(self) -> dict[str, Builder]:
+        """Each message of a user is sent, or not, by itself."""
+
         def checked_in(build: Builder) -> Builder:
             return lambda strength: CheckIn(build(strength), self.rate)
 
@@ -231,6 +375,8 @@ def task(
     bits: int | None = None,
     dimensions: int | None = None,
     norm: float | None = None,
+    messages: int = 1,
+    n: int | None = None,
 ) -> Task:
     """The task of that name, with what it needs.
 
@@ -244,6 +390,7 @@ def task(
         "quantiles": lambda: Quantiles(checks.whole("bins", bins, 2)),
         "heavy-hitters": lambda: HeavyHitters(checks.whole("bits", bits, 1)),
         "mean": Mean,
-        "vector": lambda: Vector(checks.whole("dimensions", dimensions, 1), norm),
+        "mean,quantiles": lambda: MeanQuantiles(checks.whole("n", n, 1)),
+        "vector": lambda: Vector(checks.whole("dimensions", dimensions, 1), norm, messages),
     }
     return tasks[checks.one_of("task", name, tasks)]()

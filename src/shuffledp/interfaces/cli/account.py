@@ -12,6 +12,7 @@ from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.protocols.gaussian import pair_values
 from shuffledp.accounting.protocols.named import deployment as described
 from shuffledp.accounting.protocols.named import question, settings
+from shuffledp.display.sentences import say
 from shuffledp.display.waiting import waiting
 from shuffledp.interfaces.cli.budgets import account_budgets, budget_options, taken
 from shuffledp.interfaces.cli.options import (
@@ -68,12 +69,12 @@ def account(
             return
         proven = answer.status is Status.PROVEN
         label = f"PROVEN by {theorem}" if proven else f"{theorem}, which is {answer.status.value}"
-        click.echo(
+        say(
             f"{quantity} {_shown(answer, quantity)}: {label}"
             f" ({answer.direction.value} for the privacy loss)"
         )
         if answer.note:
-            click.echo(f"note: {answer.note}")
+            say(f"note: {answer.note}")
         return
     with waiting(quantity):
         interval = deployment.ask(**asked)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shuffledp.display.sentences import say
 from shuffledp.interfaces.cli.collection import bar, job, show
 from shuffledp.interfaces.cli.group import Group
 from shuffledp.interfaces.cli.options import Count, json_option, plot_option, print_json
@@ -62,7 +63,7 @@ def keygen(out: str, as_json: bool) -> None:
     if as_json:
         print_json({"key": made.public.id.hex(), "public": made.public.raw.hex(), "file": out})
         return
-    click.echo(f"{out}: key {made.public.id.hex()}; give {out}.pub to whoever makes tasks")
+    say(f"{out}: key {made.public.id.hex()}; give {out}.pub to whoever makes tasks")
 
 
 @analyst.command()
@@ -174,8 +175,8 @@ def task(
     if as_json:
         print_json({"task": made.id.hex(), "file": out, "guarantee": made.said})
         return
-    click.echo(f"{out}: task {made.id.hex()}")
-    click.echo(f"privacy: {made.said}")
+    say(f"{out}: task {made.id.hex()}")
+    say(f"privacy: {made.said}")
 
 
 @analyst.command("open")
@@ -198,7 +199,7 @@ def open_batch(batch: str, keys: tuple[str, ...], out: str, as_json: bool) -> No
     if as_json:
         print_json(_said(opened) | {"file": out})
         return
-    click.echo(f"{out}: {opened.reports:,} reports of {opened.batch.task.title!r}")
+    say(f"{out}: {opened.reports:,} reports of {opened.batch.task.title!r}")
     _warn(opened)
 
 
@@ -222,7 +223,7 @@ def _said(opened: Opened) -> dict[str, Any]:
 
 def _warn(opened: Opened) -> None:
     if opened.unusable:
-        click.echo(
+        say(
             f"warning: {opened.unusable:,} reports left out: no device of the task sends them",
             err=True,
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shuffledp.accounting.randomizers.catalogue import build
+from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.collection import bar, simulation_option, stream
 from shuffledp.interfaces.cli.options import Count, device_options, json_option, print_json
@@ -100,13 +102,26 @@ def _print(found: Audit) -> None:
         ["bound", "", "epsilon", "% of the claim"],
         rows,
         [
-            f"claim {verdict}; {found.trials:,} trials per data set, a bound is wrong with at most"
-            f" {FAILURE:g}, a violation found with {FALSE_ALARM:g}",
+            f"claim {verdict}; {found.trials:,} trials per data set; a bound is wrong with"
+            f" probability at most {FAILURE:g}, a violation with {FALSE_ALARM:g}",
             _power(found.power, found.claimed.upper),
         ],
     )
+    _print_orders(found.orders, found.uniform)
+    if found.simulated:
+        say(SIMULATED)
+
+
+def _print_orders(tests: Sequence[OrderTest], uniform: bool) -> None:
+    """A sentence; what was seen only where something is wrong."""
+    from shuffledp.collection.auditing.orders import FALSE_ALARM
+    from shuffledp.display.text import print_rows
+
+    if uniform:
+        say(f"order of release: no fault found by {len(tests)} tests (--json lists them)")
+        return
     print_rows(
-        "order of release: " + ("no fault found" if found.uniform else "NOT UNIFORM"),
+        "order of release: NOT UNIFORM",
         [
             "labelled reports",
             "share of",
@@ -117,21 +132,27 @@ def _print(found: Audit) -> None:
             "p <=",
         ],
         [
-            [t.orders, t.statistic, t.batches, t.seen, t.expected, _told(t), f"{t.p:.2g}"]
-            for t in found.orders
+            [
+                t.orders,
+                t.statistic,
+                t.batches,
+                *map(_short, (t.seen, t.expected, t.detectable, t.p)),
+            ]
+            for t in tests
         ],
         [
             "of all places and parts, the one least like chance is shown;"
             " p accounts for all of them",
             f"uniform orders are found fault with once in {1 / FALSE_ALARM:,.0f} audits; what stays"
             " below 'would be told' may go unseen",
-            *([SIMULATED] if found.simulated else []),
         ],
+        words=["labelled reports", "share of"],
+        spare=["chance of each", "batches"],
     )
 
 
-def _told(test: OrderTest) -> object:
-    return "nothing" if test.detectable is None else test.detectable
+def _short(share: float | None) -> str:
+    return "nothing" if share is None else f"{share:.3g}"
 
 
 def _power(power: Power, claimed: float) -> str:

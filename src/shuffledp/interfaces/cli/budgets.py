@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from shuffledp.display.sentences import say
 from shuffledp.display.waiting import waiting
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.options import added, print_json
@@ -109,4 +110,4 @@ def account_budgets(
 
     print_guarantees(deployment, answer, seconds)
     if unstated:
-        click.echo(unstated.strip(), err=True)
+        say(unstated.strip(), err=True)

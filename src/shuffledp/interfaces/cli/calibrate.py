@@ -11,6 +11,7 @@ from shuffledp.accounting.protocols import SigmaCalibration, calibrate_allocatio
 from shuffledp.accounting.protocols import calibrate as find
 from shuffledp.accounting.protocols.named import SHAPE, SHAPES, smallest
 from shuffledp.accounting.randomizers.catalogue import build
+from shuffledp.display.sentences import say
 from shuffledp.display.waiting import waiting
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.options import deployment_options, json_option, print_json
@@ -41,8 +42,10 @@ def calibrate(
     """The largest eps0 for --n users, or the fewest users for --eps0, that meet the target.
 
     For --mechanism gaussian or allocation: the smallest sigma. With --only-sums: the largest eps0
-    where sums are released. For dummies (--noise poisson or truncated-laplace), noise-share and
-    split-and-mix the least noise, for sample-threshold the smallest threshold of a --rate.
+    where sums are released. For dummies (--noise poisson, binomial, negative-binomial or
+    truncated-laplace), noise-share (--noise polya, skellam, discrete-gaussian, binomial,
+    negative-binomial or poisson) and split-and-mix the least noise, for sample-threshold the
+    smallest threshold of a --rate.
     """
     if mechanism["mechanism"] == "allocation":
         _allocation(epsilon, delta, as_json, n=n, eps0=eps0, status=status, **mechanism)
@@ -52,7 +55,13 @@ def calibrate(
             raise ParameterError("status", "PROVEN unless the mechanism is gaussian", status)
         _smallest(as_json, eps0=eps0, n=n, epsilon=epsilon, delta=delta, **mechanism)
         return
+    messages = mechanism.pop("messages")
+    if messages is not None:  # each is a round of its own
+        times = checks.count("messages", messages)
+        mechanism["rounds"] = times * checks.count("rounds", mechanism["rounds"] or 1)
     for name in (*SHAPE, "colluders", "minimum_batch"):
+        if name == "messages":
+            continue
         if (value := mechanism.pop(name)) is not None:
             raise ParameterError(
                 name, "left out unless --only-sums or a mechanism that counts is given", value
@@ -78,13 +87,13 @@ def calibrate(
         f"{found.value:,}" if found.parameter == "n" else outward(found.value, up=False, digits=10)
     )
     word = "smallest" if found.parameter == "n" else "largest"
-    click.echo(f"{word} {found.parameter}: {shown}")
-    click.echo(
+    say(f"{word} {found.parameter}: {shown}")
+    say(
         f"checked: delta({in_full(epsilon)}) <= {_within(found.achieved.upper, delta)}"
         f" ({found.achieved.status.value} by {found.achieved.theorem})"
     )
     if found.note:
-        click.echo(f"note: {found.note}")
+        say(f"note: {found.note}")
 
 
 def _smallest(as_json: bool, *, epsilon: float, delta: float, **given: Any) -> None:
@@ -93,9 +102,9 @@ def _smallest(as_json: bool, *, epsilon: float, delta: float, **given: Any) -> N
         print_json({**found.to_dict(), "target": {"epsilon": epsilon, "delta": delta}})
         return
     word = "largest" if found.parameter == "eps0" else "smallest"
-    click.echo(f"{word} {found.parameter}: {in_full(found.value)}")
-    click.echo(f"for: {found.protocol}")
-    click.echo(
+    say(f"{word} {found.parameter}: {in_full(found.value)}")
+    say(f"for: {found.protocol}")
+    say(
         f"checked: delta({in_full(epsilon)}) <= {_within(found.achieved.value, delta)}"
         f" ({found.achieved.status.value} by {found.achieved.theorem})"
     )
@@ -182,11 +191,11 @@ def _print_sigma(found: SigmaCalibration, epsilon: float, delta: float, as_json:
     if as_json:
         print_json({**found.to_dict(), "target": {"epsilon": epsilon, "delta": delta}})
         return
-    click.echo(f"smallest sigma: {in_full(found.sigma)}")
-    click.echo(f"for: {found.protocol}")
-    click.echo(
+    say(f"smallest sigma: {in_full(found.sigma)}")
+    say(f"for: {found.protocol}")
+    say(
         f"checked: epsilon at delta = {in_full(delta)} is {_within(found.achieved.value, epsilon)}"
         f" ({found.achieved.status.value} by {found.achieved.theorem})"
     )
     if found.achieved.note:
-        click.echo(f"note: {found.achieved.note}")
+        say(f"note: {found.achieved.note}")

@@ -10,6 +10,7 @@ from shuffledp.accounting.protocols.check import OPEN, PROVEN, REFUTED, Verdict
 from shuffledp.accounting.protocols.check import check as judge
 from shuffledp.accounting.protocols.named import deployment as described
 from shuffledp.accounting.protocols.named import settings
+from shuffledp.display.sentences import say
 from shuffledp.display.waiting import waiting
 from shuffledp.interfaces.cli.options import deployment_options, json_option, print_json
 from shuffledp.labels import in_full, outward
@@ -45,7 +46,7 @@ def check(
 
         print_heading(deployment, "n public")
         for line in _lines(found):
-            click.echo(line)
+            say(line)
     context.exit(_EXIT[found.verdict])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shuffledp import checks
+from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError
 from shuffledp.files import check_apart
 from shuffledp.interfaces.cli.options import Count, added
@@ -19,8 +20,7 @@ from shuffledp.interfaces.cli.paths import BOOK, READ
 if TYPE_CHECKING:
     from shuffledp.collection.analysis import Estimate
     from shuffledp.collection.devices import Stream
-    from shuffledp.collection.pipeline import Job
-    from shuffledp.collection.pipeline.steps import Booking
+    from shuffledp.collection.pipeline import Job, Questionnaire
     from shuffledp.ledger.entries import Spendable
 
 category_options = added(
@@ -37,15 +37,23 @@ category_options = added(
     ),
     click.option("--other", default="", help="Category of all values that are not listed."),
 )
-question_about_data = added(
-    click.argument("data", type=READ),
-    click.option("--column", "columns", multiple=True, required=True, help="Column to ask about."),
-    click.option(
-        "--task",
-        type=click.Choice(["histogram", "heavy-hitters", "quantiles", "mean", "vector"]),
-        required=True,
-        help="What to estimate.",
+data_argument = click.argument("data", type=READ)
+_column = {"multiple": True, "help": "Column to ask about."}
+_task = {
+    "type": click.Choice(
+        [
+            "histogram",
+            "heavy-hitters",
+            "quantiles",
+            "mean",
+            "mean,quantiles",
+            "mean,quantiles,histogram",
+            "vector",
+        ]
     ),
+    "help": "What to estimate; several of a number from one report each.",
+}
+_question_about_data = added(
     click.option("--epsilon", type=float, help="Central guarantee; or else --eps0."),
     click.option("--delta", type=float, required=True, help="Central guarantee."),
     click.option(
@@ -94,6 +102,29 @@ question_about_data = added(
         help="Rows without a value, or with one that is not declared.",
     ),
 )
+question_about_data = added(
+    data_argument,
+    click.option("--column", "columns", required=True, **_column),  # type: ignore[arg-type]
+    click.option("--task", required=True, **_task),  # type: ignore[arg-type]
+    _question_about_data,
+)
+questions_about_data = added(
+    data_argument,
+    click.option(
+        "--tasks",
+        type=READ,
+        help="Several questions under one guarantee: a file in TOML, a [[task]] for each.",
+    ),
+    click.option("--column", "columns", **_column),  # type: ignore[arg-type]
+    click.option("--task", **_task),  # type: ignore[arg-type]
+    click.option(
+        "--messages",
+        type=click.IntRange(min=1),
+        help="Messages of each user, shuffled separately and linked by nothing (vector): 1 unless"
+        " given.",
+    ),
+    _question_about_data,
+)
 simulation_option = click.option(
     "--simulation",
     type=int,
@@ -140,12 +171,12 @@ def booking(
         click.get_current_context().meta[_RECEIPT] = receipt
         number = f"ledger: {cohort} #{receipt.number}"
         if receipt.repeated:
-            click.echo(f"{number}, the same release again: nothing more is lost", err=True)
+            say(f"{number}, the same release again: nothing more is lost", err=True)
         else:
             lost = receipt.rule.shown(receipt.lost)
-            click.echo(f"{number}, lost in all: {lost} ({receipt.claim})", err=True)
+            say(f"{number}, lost in all: {lost} ({receipt.claim})", err=True)
         if receipt.warning:
-            click.echo(f"warning: {receipt.warning}", err=True)
+            say(f"warning: {receipt.warning}", err=True)
 
     check_payer(ledger, cohort, simulated=simulated)
     return book
@@ -177,14 +208,15 @@ def check_payer(ledger: str | None, cohort: str | None, *, simulated: bool) -> N
         )
 
 
-def job_booking(ledger: str | None, cohort: str | None, *, simulated: bool) -> Booking:
-    """The same for a job."""
+def job_booking(
+    ledger: str | None, cohort: str | None, *, simulated: bool
+) -> Callable[[Job | Questionnaire, frozenset[str]], None]:
+    """The same for a job, or for several questions."""
     book = booking(ledger, cohort, simulated=simulated)
 
-    def spend(job: Job, reports: frozenset[str]) -> None:
+    def spend(job: Job | Questionnaire, reports: frozenset[str]) -> None:
         check_payer(ledger, cohort, simulated=job.simulated)  # its devices may have been
-        about = f"{job.task} of {', '.join(job.columns)}"
-        book(job.protocol, about, "; ".join(job.not_covered), reports)
+        book(job.protocol, job.about, "; ".join(job.not_covered), reports)
 
     return spend
 
@@ -195,7 +227,7 @@ def stream(seed: int | None) -> Stream:
 
     if seed is None:
         return secure()
-    click.echo(f"warning: {SIMULATED}", err=True)
+    say(f"warning: {SIMULATED}", err=True)
     return simulation(seed)
 
 
@@ -235,12 +267,17 @@ def job(
     bad_rows: str,
     epsilon: float | None,
     eps0: float | None = None,
-    counted: bool = False,
+    counted: Mapping[str, Any] | None = None,
+    calibrate: bool = True,
     **given: Any,
 ) -> Job:
-    """The collection the options describe, calibrated; ``counted``: in any shape."""
-    from shuffledp.collection.pipeline import Job, survey
-    from shuffledp.collection.pipeline.counted import SHAPES, shaped
+    """The collection the options describe, calibrated if asked for.
+
+    ``counted``: in any shape, within these limits, which are those of a plan.
+    """
+    from shuffledp.collection.pipeline import Job
+    from shuffledp.collection.pipeline.counted import shaped
+    from shuffledp.collection.planning import ALL_SHAPES
     from shuffledp.display.text import progress
 
     if (epsilon is None) == (eps0 is None):
@@ -260,6 +297,35 @@ def job(
         if low is None or high is None:
             raise ParameterError("low", f"given, with high, for task {task!r}", low)
         options |= {"low": low, "high": high, "bins": bins, "norm": norm}
+    users, fewest, seen = crowd(data, columns, n, minimum, bad_rows, values=from_data)
+    if from_data:
+        known = published(seen)
+    if task == "histogram":
+        options |= {"categories": known, "other": other, "values_from_data": from_data}
+    asked = Job(task, columns, fewest, users=users, **options)
+    if not calibrate:
+        return asked
+    if counted is not None and asked.mechanism in ALL_SHAPES and eps0 is None:
+        return shaped(asked, lambda names: progress(names, "calibrating"), **counted)
+    for name, value in (counted or {}).items():
+        raise ParameterError(name, "left out unless --mechanism is a shape, with --epsilon", value)
+    if eps0 is not None:
+        return asked.at_budget(eps0)
+    return asked.calibrated(lambda names: progress(names, "calibrating"))
+
+
+def crowd(
+    data: str,
+    columns: tuple[str, ...],
+    n: int | None,
+    minimum: int | None,
+    bad_rows: str,
+    *,
+    values: bool = False,
+) -> tuple[int, int, tuple[str, ...]]:
+    """How many users there are, how many are sure to report, and the values found if asked for."""
+    from shuffledp.collection.pipeline import survey
+
     if bad_rows == "drop" and minimum is None:
         raise ParameterError(
             "minimum",
@@ -267,24 +333,15 @@ def job(
             " but must not decide what is accounted for",
             None,
         )
-    if n is None or from_data:
+    seen: tuple[str, ...] = ()
+    if n is None or values:
         with bar("looking") as advance:
             rows, seen = survey(
-                data, columns, values=from_data, drop=bad_rows == "drop", advance=advance
+                data, columns, values=values, drop=bad_rows == "drop", advance=advance
             )
         n = rows if n is None else n
-        if from_data:
-            known = published(seen)
-    if task == "histogram":
-        options |= {"categories": known, "other": other, "values_from_data": from_data}
     users = checks.count("n", n)
-    fewest = users if minimum is None else checks.count("minimum", minimum)
-    asked = Job(task, columns, fewest, users=users, **options)
-    if eps0 is not None:
-        return asked.at_budget(eps0)
-    if counted and asked.mechanism in SHAPES:
-        return shaped(asked, lambda names: progress(names, "calibrating"))
-    return asked.calibrated(lambda names: progress(names, "calibrating"))
+    return users, users if minimum is None else checks.count("minimum", minimum), seen
 
 
 def declared(
@@ -304,7 +361,7 @@ def published(values: tuple[str, ...]) -> tuple[str, ...]:
     """Says what is done with values that were found."""
     if len(values) < 2:
         raise ParameterError("from_data", "left out unless there are several values", len(values))
-    click.echo(
+    say(
         f"warning: the list of the {len(values):,} values found is published as it is, also values"
         " that one user alone holds; no guarantee covers it",
         err=True,
@@ -352,17 +409,28 @@ def pure_budget(job: Job) -> float | None:
 
 
 def show(
-    job: Job, found: Estimate, *, out: str | None, plot: str | None, as_json: bool, project: bool
+    job: Job,
+    found: Estimate,
+    *,
+    out: str | None,
+    plot: str | None,
+    as_json: bool,
+    project: bool,
+    non_negative: bool = False,
 ) -> None:
     """Write, draw and print an answer."""
     from shuffledp.collection.pipeline import write_estimate
     from shuffledp.display.estimates import print_estimate, save_estimate
     from shuffledp.interfaces.cli.options import print_json
 
-    if project:
-        if found.quantity != "frequency":
-            raise ParameterError("simplex", "left out unless frequencies are estimated", True)
-        found = found.on_simplex()
+    for option, asked, moved in (
+        ("simplex", project, found.on_simplex),
+        ("non_negative", non_negative, found.non_negative),
+    ):
+        if asked and not found.has_frequencies:
+            raise ParameterError(option, "left out unless frequencies are estimated", True)
+        if asked:
+            found = moved()
     if out is not None:
         write_estimate(found, out)
     if plot is not None:

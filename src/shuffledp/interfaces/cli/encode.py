@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.collection import (
     bar,
@@ -91,9 +92,9 @@ def encode(
             }
         )
         return
-    click.echo(f"{number:,} reports: {asked.device.randomizer}")
+    say(f"{number:,} reports: {asked.device.randomizer}")
     if dropped:
-        click.echo(f"{dropped:,} rows dropped")
-    click.echo(f"{out}: NOT SHUFFLED; hand it to the shuffler only")
+        say(f"{dropped:,} rows dropped")
+    say(f"{out}: NOT SHUFFLED; hand it to the shuffler only")
     if simulation is not None:
-        click.echo(SIMULATED)
+        say(SIMULATED)

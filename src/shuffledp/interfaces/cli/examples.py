@@ -7,6 +7,7 @@ import click
 _TARGET = "--epsilon 1 --delta 1e-6"
 _TRANSPORT = "--column transport --task histogram --categories car,bus,train,bike,walk"
 _KRR = "--mechanism krr --k 16 --eps0 2 --n 1e5"
+_CONFIG = "--config shuffler/shuffler.toml"
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "account": (
         "account --eps0 2 --n 1e5 --delta 1e-6",
@@ -27,13 +28,20 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "plan": (
         "plan --task histogram --k 50 --n 2e6 --epsilon 1 --delta 1e-9 --rounds 90",
         f"plan --task mean --n 1e5 {_TARGET} --max-eps0 4",
+        f"plan --task vector --dimensions 16 --messages 16 --n 1e5 {_TARGET}",
+        f"plan --tasks tasks.toml --n 2e4 {_TARGET}",
         f"plan --task histogram --k 5 --n 2e4 {_TARGET} --rounds 12 --save plan.json",
     ),
-    "sample-data": ("sample-data", "sample-data people.csv --rows 1e5"),
+    "sample-data": (
+        "sample-data",
+        "sample-data people.csv --rows 1e5",
+        "sample-data survey.csv --tasks tasks.toml",
+    ),
     "run": (
         f"run survey.csv {_TRANSPORT} {_TARGET} --plot transport.png",
         f"run survey.csv --column minutes --task quantiles --low 0 --high 120 {_TARGET}",
         f"run survey.csv --column app --task heavy-hitters {_TARGET}",
+        f"run survey.csv --tasks tasks.toml {_TARGET}",
         f"run survey.csv {_TRANSPORT} {_TARGET} --ledger book.db --cohort users",
     ),
     "personalized": (
@@ -60,9 +68,25 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "ledger history": ("ledger history users --store book.db",),
     "ledger verify": ("ledger verify --store book.db",),
     "ledger export": ("ledger export --csv-file book.csv --store book.db",),
+    "train presets": ("train presets",),
     "analyst keygen": ("analyst keygen --out analyst.key",),
+    "analyst task": (
+        "analyst task --title 'How do you travel?' --task histogram --categories bus,bike,car"
+        " --epsilon 1 --delta 1e-6 --minimum 1000 --largest 1e5 --expires +7d --cohort people"
+        " --key analyst.key.pub --shuffler-key shuffler/keys/current.pub --out task.json",
+    ),
+    "analyst open": ("analyst open reports.batch --key analyst.key --out reports.parquet",),
     "shuffler init": ("shuffler init shuffler",),
-    "shuffler serve": ("shuffler serve --config shuffler/shuffler.toml",),
+    "shuffler keygen": (f"shuffler keygen {_CONFIG}",),
+    "shuffler keys": (f"shuffler keys {_CONFIG}",),
+    "shuffler retire": (f"shuffler retire 18f93e869fee2b7a {_CONFIG}",),
+    "shuffler token": (f"shuffler token {_CONFIG}",),
+    "shuffler serve": (f"shuffler serve {_CONFIG}",),
+    "shuffler open": (f"shuffler open task.json {_CONFIG}",),
+    "shuffler status": (f"shuffler status {_CONFIG}",),
+    "shuffler release": (f"shuffler release TASK {_CONFIG}",),
+    "shuffler verify": (f"shuffler verify {_CONFIG}",),
+    "report": ("report --task https://shuffler.example/v1/tasks/TASK --value bus",),
     "collect": ("collect reports.batch --key analyst.key",),
     "reproduce": ("reproduce --list", "reproduce chen-2024-lemma-1"),
     "atlas": ("atlas --out atlas --workers 2",),

@@ -16,9 +16,10 @@ from typing import Any
 
 import click
 
+from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError, ShuffleDPError
 
-_OPTIONS = {"m": "drawn", "rate": "check_in", "deltas": "local_delta"}
+_OPTIONS = {"column": "columns", "m": "drawn", "rate": "check_in", "deltas": "local_delta"}
 """Parameters whose options are called otherwise."""
 _TRACEBACK = "SHUFFLEDP_TRACEBACK"
 _FAULT = 70
@@ -66,9 +67,7 @@ class Group(click.Group):
         except OSError as error:
             if error.errno not in _FULL:
                 raise
-            click.echo(
-                f"Error: the answer cannot be written to stdout: {error.strerror}.", err=True
-            )
+            say(f"Error: the answer cannot be written to stdout: {error.strerror}.", err=True)
             # what is left of it must not be tried again at the end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(2)
@@ -77,7 +76,7 @@ class Group(click.Group):
         try:
             return super().invoke(ctx)
         except ShuffleDPError as error:
-            click.echo(f"Error: {self._worded(ctx, error)}", err=True)
+            say(f"Error: {self._worded(ctx, error)}", err=True)
             ctx.exit(error.exit_code)
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
@@ -88,7 +87,7 @@ class Group(click.Group):
             # not its text, which may hold what a user has
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
-            click.echo(
+            say(
                 f"Error: shuffledp has a fault ({where}); nothing was answered. Please report it,"
                 " with"
                 f" the command and what {_TRACEBACK}=1 shows.",
@@ -110,6 +109,8 @@ class Group(click.Group):
 
     def _worded(self, ctx: click.Context, error: ShuffleDPError) -> str:
         """Names the option that was typed, or should have been."""
+        if isinstance(error, ParameterError) and error.parameter == "question":
+            return f"Ask {error.condition}. Got {error.value}."
         if isinstance(error, ParameterError) and ctx.invoked_subcommand:
             options = {each.name: each for each in self.commands[ctx.invoked_subcommand].params}
             other = options.get(_OPTIONS.get(error.parameter, ""))

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from shuffledp.accounting.protocols.named import deployment
+from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.group import Group
 from shuffledp.interfaces.cli.options import added, deployment_options, json_option, print_json
@@ -90,12 +91,12 @@ def init(
     if as_json:
         print_json(balance.to_dict() | {"rounds_left": balance.rule.rounds_left(balance.lost)})
         return
-    click.echo(
+    say(
         f"{cohort}: may lose {balance.rule.total} ({book.store.name})",
     )
-    click.echo(f"rule: {balance.rule}")
-    click.echo(f"lost in all: {balance.rule.shown(balance.lost)}")
-    click.echo(f"digest: {balance.digest}")
+    say(f"rule: {balance.rule}")
+    say(f"lost in all: {balance.rule.shown(balance.lost)}")
+    say(f"digest: {balance.digest}")
 
 
 def _rule(
@@ -175,17 +176,15 @@ def spend(
         return
     receipt = book.spend(cohort, what, count, label=label, key=key)
     if receipt.warning:
-        click.echo(f"warning: {receipt.warning}", err=True)
+        say(f"warning: {receipt.warning}", err=True)
     if as_json:
         print_json(receipt.to_dict() | {"repeated": receipt.repeated})
         return
     done = "recorded before, nothing more is lost" if receipt.repeated else "recorded"
-    click.echo(
-        f"{done}: {cohort} #{receipt.number}, {receipt.entry.rounds:,} x {receipt.entry.what}"
-    )
-    click.echo(f"lost in all: {receipt.rule.shown(receipt.lost)}")
-    click.echo(f"rule: {receipt.claim}")
-    click.echo(f"digest: {receipt.digest}")
+    say(f"{done}: {cohort} #{receipt.number}, {receipt.entry.rounds:,} x {receipt.entry.what}")
+    say(f"lost in all: {receipt.rule.shown(receipt.lost)}")
+    say(f"rule: {receipt.claim}")
+    say(f"digest: {receipt.digest}")
 
 
 def _say_what_would_be_lost(
@@ -199,9 +198,9 @@ def _say_what_would_be_lost(
         amounts = {name: str(amount) for name, amount in lost.items()}
         print_json({**found, **claim.to_dict(), "lost": amounts})
         return
-    click.echo(f"nothing was recorded: {cohort}, {rounds:,} x {what} would fit")
-    click.echo(f"lost in all, then: {now.rule.shown(lost)}")
-    click.echo(f"rule: {claim}")
+    say(f"nothing was recorded: {cohort}, {rounds:,} x {what} would fit")
+    say(f"lost in all, then: {now.rule.shown(lost)}")
+    say(f"rule: {claim}")
 
 
 @ledger.command()
@@ -294,7 +293,7 @@ def export(
     spends = sum(len(each["history"]) for each in data["cohorts"])
     for path in filter(None, (json_file, csv_file)):
         seen = f"{counted(len(data['cohorts']), 'cohort')}, {counted(spends, 'spend')}"
-        click.echo(f"{path}: {seen}")
+        say(f"{path}: {seen}")
 
 
 @ledger.command()
@@ -340,14 +339,14 @@ def verify(
     else:
         for each in found:
             spends = counted(each.spends, "spend")
-            click.echo(f"{each.cohort}: {spends}, digest {each.digest}")
+            say(f"{each.cohort}: {spends}, digest {each.digest}")
             for problem in each.problems:
-                click.echo(f"{each.cohort}: PROBLEM: {problem}")
+                say(f"{each.cohort}: PROBLEM: {problem}")
             if each.unknown:
-                click.echo(f"{each.cohort}: not known: {each.unknown}")
+                say(f"{each.cohort}: not known: {each.unknown}")
         for digest in missing:
-            click.echo(f"PROBLEM: no chain holds the digest {digest}")
-        click.echo(_SOUND[sound][0])
+            say(f"PROBLEM: no chain holds the digest {digest}")
+        say(_SOUND[sound][0])
     context.exit(_SOUND[sound][1])
 
 
@@ -363,7 +362,7 @@ def _spendable(
     if epsilon is None:
         if delta is not None:
             raise ParameterError("delta", "given with --epsilon only", delta)
-        return deployment(**described) if chosen else None  # type: ignore[return-value]
+        return deployment(**described) if chosen else None
     if chosen:
         raise ParameterError("epsilon", "left out with a protocol", epsilon)
     return Guarantee(epsilon, delta or "0")

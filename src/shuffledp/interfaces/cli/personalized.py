@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shuffledp import checks
+from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.collection import (
     bar,
@@ -119,4 +120,4 @@ def personalized(
 
     print_classes(guarantees)
     print_table(f"frequencies of {column}: {found.reports:,} reports", found)
-    click.echo(guarantees.warning, err=True)
+    say(guarantees.warning, err=True)

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.options import Count, json_option, plot_option, print_json
-from shuffledp.interfaces.cli.paths import WRITTEN
+from shuffledp.interfaces.cli.paths import READ, WRITTEN
 from shuffledp.labels import in_full
 
 if TYPE_CHECKING:
-    from shuffledp.collection.planning import Plan
+    from shuffledp.accounting.protocols import Counted, Shuffled
+    from shuffledp.collection.planning import Choice, Plan, Shape, Target, Task
 
 
 @click.command()
 @click.option(
     "--task",
     "name",
-    type=click.Choice(["histogram", "heavy-hitters", "quantiles", "mean", "sum", "vector"]),
-    required=True,
+    type=click.Choice(
+        ["histogram", "heavy-hitters", "quantiles", "mean", "mean,quantiles", "sum", "vector"]
+    ),
     help="What to estimate.",
+)
+@click.option(
+    "--tasks",
+    type=READ,
+    help="Several questions under one guarantee: a file in TOML, a [[task]] for each.",
 )
 @click.option("--k", type=int, help="Number of values (histogram).")
 @click.option("--bins", type=int, default=64, show_default=True, help="Cells (quantiles).")
@@ -33,6 +42,13 @@ if TYPE_CHECKING:
 )
 @click.option("--dimensions", type=int, help="Numbers per user (vector).")
 @click.option("--norm", type=float, help="Largest distance of a vector from the middle (range 1).")
+@click.option(
+    "--messages",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Messages a user may send, shuffled separately and linked by nothing (vector).",
+)
 @click.option("--n", type=Count(), required=True, help="Number of users.")
 @click.option("--epsilon", type=float, required=True, help="Target epsilon, all rounds together.")
 @click.option("--delta", type=float, required=True, help="Target delta, all rounds together.")
@@ -59,12 +75,14 @@ if TYPE_CHECKING:
 @json_option
 @plot_option
 def plan(
-    name: str,
+    name: str | None,
+    tasks: str | None,
     k: int | None,
     bins: int,
     letters: int,
     dimensions: int | None,
     norm: float | None,
+    messages: int,
     n: int,
     epsilon: float,
     delta: float,
@@ -79,51 +97,96 @@ def plan(
 ) -> None:
     """Which randomizer? All of them, by expected error at the same central guarantee.
 
-    Ends with the command that runs the best one.
+    Ends with the command that runs the best one. With --tasks one for each of several questions,
+    all under one guarantee.
     """
-    from shuffledp.collection.planning import Choice, Shape, Sometimes, Target, attacks, shapes
+    from shuffledp.collection.planning import Sometimes, Target, attacks, shapes
     from shuffledp.collection.planning import plan as make
     from shuffledp.collection.planning import task as question
     from shuffledp.display.plan import print_attacks, print_plan, save_plan
     from shuffledp.display.text import progress
 
-    whole = "mean" if name == "sum" else name  # a sum of n numbers is n times their mean
-    asked = question(whole, k=k, bins=bins, bits=8 * letters, dimensions=dimensions, norm=norm)
-    if check_in is not None:
-        asked = Sometimes(asked, check_in)
     cap = math.inf if max_eps0 is None else max_eps0
     target = Target(epsilon, delta, n, rounds, cap, colluders)
+    if tasks is not None:
+        given = {"name": name, "k": k, "dimensions": dimensions, "norm": norm}
+        given |= {"check_in": check_in, "plot": plot}
+        given |= {"messages": None if messages == 1 else messages}
+        given |= {"several_messages": several_messages or None}
+        for option, value in given.items():
+            if value is not None:
+                raise ParameterError(option, "left out with --tasks", value)
+        _plan_together(tasks, target, save, as_json)
+        return
+    if name is None:
+        raise ParameterError("name", "given, or else --tasks", None)
+    if messages > 1 and name != "vector":
+        raise ParameterError("messages", "left out unless the task is vector", messages)
+    whole = "mean" if name == "sum" else name  # a sum of n numbers is n times their mean
+    asked = question(
+        whole,
+        k=k,
+        bins=bins,
+        bits=8 * letters,
+        dimensions=dimensions,
+        norm=norm,
+        messages=messages,
+        n=n,
+    )
+    if check_in is not None:
+        asked = Sometimes(asked, check_in)
     made = make(asked, target, lambda names: progress(names, "calibrating"))
     others = (
         shapes(asked, target, lambda names: progress(names, "other shapes"))
         if several_messages
         else ()
     )
-    candidates: list[Choice | Shape] = [made.best, *others]
-    best = min(candidates, key=lambda choice: choice.error)
-    threats = attacks(best, target)
-    if name == "quantiles":  # what is known is how far a cell moves, not all below the median
-        threats = [replace(each, bias=None if each.share else 0.0) for each in threats]
-    next_steps = _next_steps(made, save, letters)
+    ranked = made.ranked(others)
+    rows = [*ranked, *made.baselines]
+    threats = [attacks(row, target) for row in rows]
+    if "quantiles" in name:  # what is known is how far a cell moves, not all below the median
+        threats = [
+            [replace(each, bias=None if each.share else 0.0) for each in row] for row in threats
+        ]
+    booked = "" if save is None else " --ledger book.db --cohort users"
+    commands = [_command(made, row, letters) for row in ranked]
+    next_steps = [*_before(made, save), commands[0] + booked]
     if plot is not None:
         save_plan(made, plot)
     if save is not None:
-        _write_plan(made, save)
+        _write_plan(made, ranked[0], save)
     if as_json:
+        told: dict[int, dict[str, Any]] = {
+            id(row): {"attacks": [asdict(each) for each in row_threats]}
+            for row, row_threats in zip(rows, threats, strict=True)
+        }
+        for row, command in zip(ranked, commands, strict=True):
+            told[id(row)]["command"] = command
         found = {
             **made.to_dict(),
+            "best": ranked[0].name,
             "next": next_steps,
-            "attacks": [asdict(threat) for threat in threats],
+            "attacks": told[id(ranked[0])]["attacks"],
+        }
+        listed: dict[str, Sequence[Choice | Shape]] = {
+            "choices": made.choices,
+            "baselines": made.baselines,
         }
         if several_messages:
-            found["shapes"] = [shape.to_dict() for shape in others]
+            listed["shapes"] = others
+        for key, group in listed.items():
+            found[key] = [row.to_dict() | told[id(row)] for row in group]
         print_json(found)
         return
     print_plan(made, others)
-    print_attacks(best.name, threats)
+    print_attacks(list(zip(rows, threats, strict=True)))
     click.echo("next:")
     for step in next_steps:
         click.echo(f"  {step}")
+    if commands[1:]:
+        click.echo("other rows of the table:")
+    for command in commands[1:]:
+        click.echo(f"  {command}")
 
 
 _DATA = {
@@ -131,47 +194,126 @@ _DATA = {
     "heavy-hitters": "--letters {letters}",
     "quantiles": "--low LEAST --high MOST --bins {bins}",
     "mean": "--low LEAST --high MOST",
+    "mean,quantiles": "--low LEAST --high MOST",
     "vector": "--low LEAST --high MOST",
 }
 """What else a run of a task has to be told."""
 
 
-def _next_steps(plan: Plan, saved: str | None, letters: int) -> list[str]:
-    """Commands to paste: keep the budget, run a round."""
-    from shuffledp.collection.planning import Quantiles, Sometimes, Vector
-
-    task, target, best = plan.task, plan.target, plan.best
-    total = f"--epsilon {in_full(target.epsilon)} --delta {in_full(target.delta)}"
-    steps, paid = [], ""
+def _before(plan: Plan, saved: str | None) -> list[str]:
+    """What to do before a round is run: keep the budget."""
     if saved is not None:
-        steps.append(f"shuffledp ledger init users {total} --plan {saved} --store book.db")
-        paid = " --ledger book.db --cohort users"
-    elif target.rounds > 1:
-        steps.append("(the same with --save plan.json: then a ledger can count the rounds)")
-    if isinstance(task, Sometimes):
-        return [*steps, f"devices run {best.device.randomizer if best.device else best.name}"]
+        return [f"shuffledp ledger init users {_total(plan)} --plan {saved} --store book.db"]
+    if plan.target.rounds > 1:
+        return ["(the same with --save plan.json: then a ledger can count the rounds)"]
+    return []
+
+
+def _total(plan: Plan) -> str:
+    return f"--epsilon {in_full(plan.target.epsilon)} --delta {in_full(plan.target.delta)}"
+
+
+def _command(plan: Plan, row: Choice | Shape, letters: int) -> str:
+    """To paste: runs a round of this row."""
+    from shuffledp.collection.planning import Shape, Sometimes
+
+    task, target = plan.task, plan.target
+    fixed = target.rounds > 1 or target.max_eps0 < math.inf or target.colluders
+    if isinstance(task, Sometimes) or (fixed and row.eps0 is None and not isinstance(row, Shape)):
+        return f"devices run {row.device.randomizer if row.device else row.name}"
+    run = f"{_about_data(task, letters)} --mechanism {row.name}"
+    if isinstance(row, Shape):
+        return f"{run} {_total(plan)}{_limits(target)}"
+    if row.messages > 1:
+        run += f" --messages {row.messages}"
+    budget = f"--eps0 {row.strength!r} --delta {in_full(target.delta)}" if fixed else _total(plan)
+    return f"{run} {budget}"
+
+
+def _about_data(task: Task, letters: int) -> str:
+    from shuffledp.collection.planning import Quantiles, Vector
+
     columns = " --column COLUMN" * (task.dimensions if isinstance(task, Vector) else 1)
     about = _DATA[task.name].format(
         letters=letters, bins=task.bins if isinstance(task, Quantiles) else 0
     )
     if isinstance(task, Vector) and task.norm is not None:
         about += " --norm NORM"
-    fixed = target.rounds > 1 or target.max_eps0 < math.inf or target.colluders
-    budget = f"--eps0 {best.strength!r} --delta {in_full(target.delta)}" if fixed else total
-    return [
-        *steps,
-        f"shuffledp run DATA.csv{columns} --task {task.name} {about}"
-        f" --mechanism {best.name} {budget}{paid}",
-    ]
+    return f"shuffledp run DATA.csv{columns} --task {task.name} {about}"
 
 
-def _write_plan(plan: Plan, path: str) -> None:
+def _limits(target: Target) -> str:
+    """What else a run of a shape has to keep."""
+    said = f" --rounds {target.rounds}" if target.rounds > 1 else ""
+    said += f" --colluders {target.colluders}" if target.colluders else ""
+    return said + (f" --max-eps0 {target.max_eps0!r}" if target.max_eps0 < math.inf else "")
+
+
+def _write_plan(plan: Plan, best: Choice | Shape, path: str) -> None:
     """As ``ledger init --plan`` reads it."""
     from shuffledp.accounting.protocols import Shuffled
+    from shuffledp.collection.planning import Shape, Vector
+
+    if isinstance(best, Shape):
+        _write([(best.protocol, 1)], plan.target.rounds, path)
+        return
+    assert best.device is not None
+    sent = [(best.device.randomizer, 1)]
+    if best.messages > 1 and isinstance(plan.task, Vector):
+        sent = plan.task.devices(best.name, best.strength)
+    crowd = plan.target.n, plan.target.colluders
+    _write([(Shuffled(each, *crowd), times) for each, times in sent], plan.target.rounds, path)
+
+
+def _write(sent: Sequence[tuple[Counted | Shuffled, int]], rounds: int, path: str) -> None:
+    from shuffledp.accounting.protocols import Rounds
     from shuffledp.files import write_whole
     from shuffledp.ledger.entries import Entry
 
-    assert plan.best.device is not None
-    protocol = Shuffled(plan.best.device.randomizer, plan.target.n, plan.target.colluders)
-    listed = [{"spent": Entry(protocol, 1).description, "rounds": plan.target.rounds}]
+    entry = Entry.of(Rounds(sent), rounds)
+    listed = [{"spent": entry.description, "rounds": entry.rounds}]
     write_whole("save", Path(path), (json.dumps(listed, indent=2) + "\n").encode())
+
+
+def _plan_together(tasks: str, target: Target, save: str | None, as_json: bool) -> None:
+    """Several questions: what each gets of the budget, and what to run."""
+    from shuffledp.collection.pipeline import questionnaire
+    from shuffledp.collection.planning import together
+    from shuffledp.display.plan import print_together
+    from shuffledp.display.text import progress
+
+    promise = {"epsilon": target.epsilon, "delta": target.delta, "n": target.n}
+    asked = questionnaire(tasks, **promise)
+    found = together(
+        [each.wanted for each in asked.questions],
+        target,
+        lambda names: progress(names, "calibrating"),
+    )
+    about = [each.asked.about for each in asked.questions]
+    total = f"--epsilon {in_full(target.epsilon)} --delta {in_full(target.delta)}"
+    steps = []
+    paid = ""
+    if save is not None:
+        pairs = zip(asked.questions, found.choices, strict=True)
+        sent = [
+            (replace(job.protocol, colluders=target.colluders), 1)
+            for each, choice in pairs
+            for job in each.answered_by(choice).messages
+        ]
+        _write(sent, target.rounds, save)
+        steps.append(f"shuffledp ledger init users {total} --plan {save} --store book.db")
+        paid = " --ledger book.db --cohort users"
+    if target == type(target)(target.epsilon, target.delta, target.n):
+        steps.append(f"shuffledp run DATA.csv --tasks {tasks} {total}{paid}")
+    else:
+        steps.append("(`run --tasks` is for one round, without --max-eps0 and --colluders)")
+    if as_json:
+        made = found.to_dict()
+        for each, words in zip(made["tasks"], about, strict=True):
+            each["about"] = words
+        print_json({**made, "next": steps})
+        return
+    print_together(found, about)
+    click.echo("next:")
+    for step in steps:
+        click.echo(f"  {step}")

@@ -9,6 +9,7 @@ import click
 from shuffledp.accounting.protocols import RefutationAttempt
 from shuffledp.accounting.protocols import refute as search
 from shuffledp.accounting.randomizers.catalogue import build
+from shuffledp.display.sentences import say
 from shuffledp.display.waiting import waiting
 from shuffledp.interfaces.cli.options import Count, json_option, mechanism_options, print_json
 from shuffledp.labels import in_full, outward
@@ -46,15 +47,15 @@ def refute(
 
 def _print(found: RefutationAttempt, epsilon: float) -> None:
     if found.refuted:
-        click.echo(
+        say(
             f"REFUTED: delta({in_full(epsilon)}) >= {outward(found.delta, up=False)},"
             f" {found.factor:.3g} times the claim"
         )
-        click.echo(f"data set: {found.dataset}")
+        say(f"data set: {found.dataset}")
     else:
-        click.echo(
+        say(
             f"not refuted: the worst data set found leaks delta({in_full(epsilon)})"
             f" = {outward(found.delta, up=False)}"
         )
-        click.echo(f"data set: {found.dataset}")
-    click.echo(f"searched: {found.searched}")
+        say(f"data set: {found.dataset}")
+    say(f"searched: {found.searched}")

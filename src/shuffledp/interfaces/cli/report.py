@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from shuffledp.display.sentences import say
 from shuffledp.errors import NOT_SHOWN, ParameterError
 from shuffledp.interfaces.cli.options import json_option, print_json
 from shuffledp.interfaces.cli.paths import READ
@@ -58,8 +59,8 @@ def report(
     if as_json:
         print_json({"task": task_id.hex(), "title": task.title, "guarantee": task.said})
         return
-    click.echo(f"reported: {task.title}")
-    click.echo(f"privacy: {task.said}")
+    say(f"reported: {task.title}")
+    say(f"privacy: {task.said}")
 
 
 def _typed(question: str, text: str) -> str | float | list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -13,26 +14,34 @@ from shuffledp.interfaces.cli.collection import (
     job_booking,
     ledger_options,
     memory_option,
-    question_about_data,
+    questions_about_data,
     show,
     simulation_option,
     stream,
 )
-from shuffledp.interfaces.cli.options import json_option, plot_option
+from shuffledp.interfaces.cli.options import Count, json_option, plot_option
 from shuffledp.interfaces.cli.paths import TABLE
+from shuffledp.interfaces.cli.questions import answer
+from shuffledp.interfaces.cli.questions import asked as asked_questions
 
 
 @click.command()
-@question_about_data
+@questions_about_data
 @click.option("--out", type=TABLE, help="Write the estimates to this .csv or .parquet file.")
 @click.option("--reports", type=TABLE, help="Also write the shuffled reports to this file.")
 @click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
+@click.option("--non-negative", is_flag=True, help="Move frequencies below 0 to 0.")
 @click.option(
     "--spark",
     "master",
     metavar="MASTER",
     help="Run on this Spark cluster, such as local[2] or spark://host:7077 (Parquet only).",
 )
+@click.option("--rounds", type=Count(), help="Rounds that keep the guarantee together (shapes).")
+@click.option(
+    "--colluders", type=Count(), help="Users who tell the analyst what they sent (shapes)."
+)
+@click.option("--max-eps0", type=float, help="Largest local budget (shapes).")
 @ledger_options
 @simulation_option
 @memory_option
@@ -40,9 +49,12 @@ from shuffledp.interfaces.cli.paths import TABLE
 @plot_option
 def run(
     data: str,
+    tasks: str | None,
+    messages: int | None,
     out: str | None,
     reports: str | None,
     simplex: bool,
+    non_negative: bool,
     master: str | None,
     ledger: str | None,
     cohort: str | None,
@@ -50,26 +62,56 @@ def run(
     memory: int,
     as_json: bool,
     plot: str | None,
+    rounds: int | None,
+    colluders: int | None,
+    max_eps0: float | None,
     **question: Any,
 ) -> None:
-    """Calibrate, randomize every row of DATA as a device would, shuffle, estimate."""
+    """Calibrate, randomize every row of DATA as a device would, shuffle, estimate.
+
+    With --tasks several questions about the same users, under one guarantee.
+    """
     from shuffledp.collection.pipeline import Embedded, Engine
     from shuffledp.collection.pipeline import run as collect
     from shuffledp.collection.pipeline.counted import CountedJob
     from shuffledp.collection.pipeline.counted import collect as count
 
-    if simplex and question["task"] != "histogram":
-        raise ParameterError("simplex", "left out unless the task is histogram", simplex)
+    if tasks is None:
+        _complete(simplex=simplex, non_negative=non_negative, **question)
+    if simplex and non_negative:
+        raise ParameterError("non_negative", "left out with --simplex, which sees to it", True)
+    shown = partial(
+        show, out=out, plot=plot, as_json=as_json, project=simplex, non_negative=non_negative
+    )
     book = job_booking(ledger, cohort, simulated=simulation is not None)
-    asked = job(data, counted=True, **question)
+    kept = {"rounds": rounds, "colluders": colluders, "max_eps0": max_eps0}
+    limits = {name: value for name, value in kept.items() if value is not None}
+    if tasks is not None or (messages or 1) > 1:
+        for name, value in (("reports", reports), ("master", master), *limits.items()):
+            if value is not None:
+                raise ParameterError(name, "left out where users send several messages", value)
+        answer(
+            asked_questions(data, tasks, messages, **question),
+            data,
+            book=book,
+            simulation=simulation,
+            memory=memory,
+            out=out,
+            plot=plot,
+            as_json=as_json,
+            simplex=simplex,
+            non_negative=non_negative,
+        )
+        return
+    asked = job(data, counted=limits, **question)
     if isinstance(asked, CountedJob):
-        for name, value in (("reports", reports), ("spark", master)):
+        for name, value in (("reports", reports), ("master", master)):
             if value is not None:
                 raise ParameterError(name, f"left out for {asked.mechanism!r}", value)
         with bar("collecting", asked.n) as advance:
             source = stream(simulation)
             asked, found = count(asked, data, source, book=book, advance=advance)
-        show(asked, found, out=out, plot=plot, as_json=as_json, project=simplex)
+        shown(asked, found)
         return
     engine: Engine
     if master is None:
@@ -82,4 +124,22 @@ def run(
         engine = Spark(session(master))
     with bar("randomizing", asked.n) as advance:
         asked, found = collect(asked, data, engine, reports=reports, book=book, advance=advance)
-    show(asked, found, out=out, plot=plot, as_json=as_json, project=simplex)
+    shown(asked, found)
+
+
+def _complete(
+    *,
+    simplex: bool,
+    non_negative: bool,
+    task: str | None,
+    columns: tuple[str, ...],
+    **_: Any,
+) -> None:
+    """One question needs a task and a column."""
+    if task is None:
+        raise ParameterError("task", "given, or else --tasks", None)
+    if not columns:
+        raise ParameterError("columns", "given, or else --tasks", None)
+    for name, asked_for in (("simplex", simplex), ("non_negative", non_negative)):
+        if asked_for and "histogram" not in task:
+            raise ParameterError(name, "left out unless the task is histogram", asked_for)

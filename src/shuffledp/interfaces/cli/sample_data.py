@@ -15,16 +15,20 @@ from shuffledp.interfaces.cli.paths import WRITTEN
 @click.argument("out", type=WRITTEN, default="survey.csv")
 @click.option("--rows", type=Count(), default=20_000, show_default=True, help="Invented people.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Other people.")
+@click.option("--tasks", type=WRITTEN, help="Also write questions about it to this file.")
 @json_option
-def sample_data(out: str, rows: int, seed: int, as_json: bool) -> None:
+def sample_data(out: str, rows: int, seed: int, tasks: str | None, as_json: bool) -> None:
     """Write an invented survey to OUT (survey.csv), to try the other commands on."""
-    from shuffledp.collection.pipeline.sample_data import LONGEST, TRANSPORT, sample_table
-    from shuffledp.files import write_whole
+    from shuffledp.collection.pipeline.sample_data import (
+        LONGEST,
+        TRANSPORT,
+        sample_table,
+        sample_tasks,
+    )
 
-    table, target = sample_table(rows, seed).encode(), Path(out)
-    if target.exists() and target.read_bytes() != table:
-        raise ParameterError("out", "a file that is not there yet: this one is another", out)
-    write_whole("out", target, table)
+    _write("out", out, sample_table(rows, seed))
+    if tasks is not None:
+        _write("tasks", tasks, sample_tasks())
     columns = {
         "transport": f"one of {', '.join(TRANSPORT)}",
         "minutes": f"on the way, 0 to {LONGEST}",
@@ -41,3 +45,15 @@ def sample_data(out: str, rows: int, seed: int, as_json: bool) -> None:
     ask = f"shuffledp run {out} --epsilon 1 --delta 1e-6"
     click.echo(f"  {ask} --column transport --task histogram --categories {','.join(TRANSPORT)}")
     click.echo(f"  {ask} --column minutes --task quantiles --low 0 --high {LONGEST}")
+    if tasks is not None:
+        click.echo(f"  {ask} --tasks {tasks}")
+
+
+def _write(name: str, path: str, text: str) -> None:
+    """Nothing else is written over."""
+    from shuffledp.files import write_whole
+
+    content, target = text.encode(), Path(path)
+    if target.exists() and target.read_bytes() != content:
+        raise ParameterError(name, "a file that is not there yet: this one is another", path)
+    write_whole(name, target, content)

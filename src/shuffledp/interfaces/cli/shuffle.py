@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from shuffledp.display.sentences import say
 from shuffledp.interfaces.cli.collection import (
     bar,
     job_booking,
@@ -78,5 +79,5 @@ def shuffle(
             }
         )
         return
-    click.echo(f"{out}: {number:,} reports shuffled")
-    click.echo(f"privacy: {job.label}")
+    say(f"{out}: {number:,} reports shuffled")
+    say(f"privacy: {job.label}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError, ServiceError
 from shuffledp.interfaces.cli.group import Group
 from shuffledp.interfaces.cli.options import F, json_option, print_json
@@ -79,9 +80,9 @@ def init(folder: str, as_json: bool) -> None:
     if as_json:
         print_json({"config": str(config), "key": key.id.hex(), "public": key.raw.hex()})
         return
-    click.echo(f"{config}: edit it, then `shuffledp shuffler serve --config {config}`")
-    click.echo(f"key {key.id.hex()}: {key.raw.hex()}")
-    click.echo(
+    say(f"{config}: edit it, then `shuffledp shuffler serve --config {config}`")
+    say(f"key {key.id.hex()}: {key.raw.hex()}")
+    say(
         f"who pays: `shuffledp ledger init COHORT --epsilon ... --delta ... --store"
         f" {place / 'ledger.db'}`"
     )
@@ -98,7 +99,7 @@ def keygen(config: str, as_json: bool) -> None:
     if as_json:
         print_json({"key": key.id.hex(), "public": key.raw.hex()})
         return
-    click.echo(f"current key {key.id.hex()}: {key.raw.hex()}")
+    say(f"current key {key.id.hex()}: {key.raw.hex()}")
 
 
 @shuffler.command()
@@ -116,7 +117,7 @@ def keys(config: str, as_json: bool) -> None:
         return
     for each in listed:
         state = f"{each['state']}, LOST: what is sealed to it cannot be opened"
-        click.echo(f"{each['id']}  {each['public']}  {state if each['lost'] else each['state']}")
+        say(f"{each['id']}  {each['public']}  {state if each['lost'] else each['state']}")
 
 
 @shuffler.command()
@@ -155,7 +156,7 @@ def retire(key: str, lose_reports: bool, config: str, as_json: bool) -> None:
     if as_json:
         print_json({"retired": key})
         return
-    click.echo(f"{key}: retired, its file is destroyed")
+    say(f"{key}: retired, its file is destroyed")
 
 
 @shuffler.command()
@@ -167,7 +168,7 @@ def token(config: str, as_json: bool) -> None:
     if as_json:
         print_json({"file": str(path)})
         return
-    click.echo(f"{path}: made")
+    say(f"{path}: made")
 
 
 @shuffler.command()
@@ -225,8 +226,8 @@ def open_task(task: str, config: str, url: str | None, as_json: bool) -> None:
     if as_json:
         print_json(opened)
         return
-    click.echo(f"task {opened['task']}: open")
-    click.echo(f"privacy: {opened['guarantee']}")
+    say(f"task {opened['task']}: open")
+    say(f"privacy: {opened['guarantee']}")
 
 
 @shuffler.command()
@@ -240,16 +241,16 @@ def status(config: str, url: str | None, as_json: bool) -> None:
         print_json(listed)
         return
     if not listed["tasks"]:
-        click.echo("no tasks: `shuffledp shuffler open` takes a document of `analyst task`")
+        say("no tasks: `shuffledp shuffler open` takes a document of `analyst task`")
     for each in listed["tasks"]:
         state = "ended" if each["ended"] else "open"
-        click.echo(
+        say(
             f"{each['task']}  {state}: {each['waiting']:,} wait, {each['minimum']:,} to"
             f" {each['largest']:,} are released together  {each['title']}"
         )
         for batch in each["batches"]:
             size = counted(batch["reports"], "report")
-            click.echo(f"  batch {batch['batch']}: {size}, {batch['state']}")
+            say(f"  batch {batch['batch']}: {size}, {batch['state']}")
 
 
 @shuffler.command()
@@ -271,13 +272,11 @@ def release(task: str, config: str, url: str | None, as_json: bool) -> None:
         print_json(released)
         return
     for each in released["released"]:
-        click.echo(f"{each['file']}: {counted(each['reports'], 'report')}")
+        say(f"{each['file']}: {counted(each['reports'], 'report')}")
         if not each["deleted"]:
-            click.echo(
-                "warning: its reports are not deleted yet: somebody reads the store", err=True
-            )
-    click.echo(f"privacy, each batch: {released['guarantee']}")
-    click.echo(f"ledger: {released['ledger']}")
+            say("warning: its reports are not deleted yet: somebody reads the store", err=True)
+    say(f"privacy, each batch: {released['guarantee']}")
+    say(f"ledger: {released['ledger']}")
 
 
 @shuffler.command()
@@ -299,7 +298,7 @@ def verify(context: click.Context, config: str, as_json: bool) -> None:
         )
     else:
         for each in problems:
-            click.echo(f"PROBLEM: {each}")
+            say(f"PROBLEM: {each}")
         seen = f"{counted(tasks, 'task')}, {counted(batches, 'batch')}"
-        click.echo(f"{seen}: {'NOT SOUND' if problems else 'sound'}")
+        say(f"{seen}: {'NOT SOUND' if problems else 'sound'}")
     context.exit(1 if problems else 0)

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.accounting.protocols import Shuffled, calibrate, calibrate_sigma, pair_values
+from shuffledp.accounting.protocols import (
+    Shuffled,
+    calibrate,
+    calibrate_allocation,
+    calibrate_sigma,
+    pair_values,
+)
 from shuffledp.accounting.protocols.base import QUESTIONS
 from shuffledp.accounting.protocols.named import (
     SHAPES,
@@ -96,6 +102,8 @@ def calibration(given: Given) -> dict[str, Any]:
     target = {"epsilon": given["epsilon"], "delta": given["delta"]}
     mechanism: dict[str, Any] = {"mechanism": "ldp"} | _named(given, MECHANISM)
     gaussian, find = mechanism["mechanism"] == "gaussian", given["find"]
+    if mechanism["mechanism"] == "allocation":
+        return _least_sigma(mechanism, find, target)
     if mechanism["mechanism"] in SHAPES or mechanism.get("only_sums"):
         return _least_noise(mechanism | _named(given, ["n"]), find, target)
     if gaussian != (find == "sigma"):
@@ -132,6 +140,24 @@ def calibration(given: Given) -> dict[str, Any]:
     }
 
 
+def _least_sigma(mechanism: dict[str, Any], find: str, target: dict[str, float]) -> dict[str, Any]:
+    """Of random allocation."""
+    if find != "sigma":
+        raise ParameterError("find", "sigma for mechanism 'allocation'", find)
+    asked = {name: value for name, value in mechanism.items() if name != "sigma"}
+    if "steps" not in asked:
+        raise ParameterError("steps", "given for 'allocation'", None)
+    shape: dict[str, Any] = target | _named(asked, ("steps", "epochs", "k"))
+    found = calibrate_allocation(**shape)
+    return {
+        "find": find,
+        "value": found.sigma,
+        "epsilon": found.achieved.to_dict(),
+        "target": target,
+        "command": command_line("calibrate", asked, target),
+    }
+
+
 def _least_noise(mechanism: dict[str, Any], find: str, target: dict[str, float]) -> dict[str, Any]:
     """Of a protocol whose analyst sees numbers only; what is asked for is not given."""
     summed = mechanism["mechanism"] not in SHAPES
@@ -141,7 +167,7 @@ def _least_noise(mechanism: dict[str, Any], find: str, target: dict[str, float])
     asked: dict[str, Any] = {k: v for k, v in mechanism.items() if k not in hidden}
     if "noise" in asked:
         asked["noise"] = asked["noise"].partition(":")[0]
-        if mechanism["mechanism"] != "dummies":
+        if mechanism["mechanism"] == "split-and-mix":
             del asked["noise"]
     found = smallest(**asked | target)
     return {
@@ -178,10 +204,12 @@ class _Sweep:
 
 
 def _over_users(described: Deployment, given: Given) -> _Sweep:
-    """The question asked, for crowds from a thirtieth to thirty times as large."""
+    """The question asked, for crowds from a thirtieth to thirty times as large; for random
+    allocation, so many steps of an epoch."""
     asked = {name: [value] for name, value in _asked(given).items()}
-    here = float(getattr(described, "crowd", None) or given.get("n") or 1)
-    low = max(2.0, here / 30.0)
+    varied = "steps" if given.get("mechanism") == "allocation" else "n"
+    here = float(getattr(described, "crowd", None) or given.get(varied) or 1)
+    low = max(2.0, here / 30.0, float(given.get("batch", 1)), float(given.get("k", 1)))
     high = max(min(here * 30.0, 1e12), 10.0 * low)
     crowds = sorted({round(low * (high / low) ** (i / 12)) for i in range(13)})
     alone = {
@@ -191,7 +219,7 @@ def _over_users(described: Deployment, given: Given) -> _Sweep:
     }
 
     def band(some: list[int]) -> tuple[list[float], list[float]]:
-        ends = [_one_crowd(_deployment(alone | {"n": n}), asked) for n in some]
+        ends = [_one_crowd(_deployment(alone | {varied: n}), asked) for n in some]
         return [low for low, _ in ends], [high for _, high in ends]
 
     return _Sweep([n for n in crowds if n <= 10**12], band, first=1)

@@ -24,7 +24,8 @@ from shuffledp.errors import ParameterError
 from shuffledp.interfaces.web.fields import OFFERS, Field, read
 from shuffledp.interfaces.web.headers import HEADERS, NOT_KEPT, Headers
 from shuffledp.interfaces.web.openapi import PATHS, document
-from shuffledp.interfaces.web.workers import Refused, Workers
+from shuffledp.interfaces.web.outcome import Refused
+from shuffledp.interfaces.web.workers import Workers
 
 STATIC = Path(__file__).parent / "static"
 _LONGEST_QUERY = 1500

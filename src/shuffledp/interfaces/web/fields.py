@@ -20,19 +20,27 @@ NAMES = [
     for name, row in OFFERED.items()
     if all(PARAMETERS[each].kind in _KINDS for each in row.parameters)
 ]
+_CROWD = ["n", "check_in", "rounds", "colluders"]
+_TRUSTED: dict[str, list[str]] = {"allocation": [], "minibatches": ["n"]}
+"""What the page asks about users: of a trusted server hardly anything."""
 OFFERS = {
     **{
         name: {
             "title": OFFERED[name].title,
             "needs": OFFERED[name].needs,
             "takes": [*OFFERED[name].takes, *["only_sums"] * (name in named.ADDED_UP)],
+            "crowd": _CROWD,
         }
         for name in NAMES
     },
     **{
-        name: {"title": row.title, "needs": [*row.needs], "takes": [*row.takes]}
+        name: {
+            "title": row.title,
+            "needs": [*row.needs],
+            "takes": [*row.takes],
+            "crowd": _TRUSTED.get(name, _CROWD),
+        }
         for name, row in named.SHAPES.items()
-        if name not in named.CENTRAL
     },
 }
 """What the page lists."""

@@ -32,9 +32,7 @@ PATHS: dict[str, tuple[str, str, dict[str, Field]]] = {
     ),
 }
 _REQUIRED = {
-    "account": {"n"},
-    "bounds": {"n"},
-    "curve": {"n", "curve"},
+    "curve": {"curve"},
     "calibrate": {"find", "epsilon", "delta"},
 }
 _ERROR = {

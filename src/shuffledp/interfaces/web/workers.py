@@ -6,18 +6,17 @@ import asyncio
 import contextlib
 import heapq
 import itertools
-import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from shuffledp.errors import ConversionError, ParameterError, RegimeError, ShuffleDPError
+from shuffledp.interfaces.web.outcome import Refused, answer
 
 _MEMORY = 2 * 1024**3
 _LOOK = 0.25
@@ -25,18 +24,6 @@ _LOOK = 0.25
 _PLOTS = ("curve", "bounds")
 """Wait until every number asked for is there."""
 _context = get_context("spawn")
-
-
-class Refused(Exception):
-    """A question without an answer, and why; ``status`` is that of HTTP."""
-
-    def __init__(self, status: int, kind: str, message: str, parameter: str | None = None) -> None:
-        super().__init__(status, kind, message, parameter)
-        self.status, self.kind, self.message, self.parameter = status, kind, message, parameter
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {"error": {"kind": self.kind, "parameter": self.parameter, "message": self.message}}
 
 
 def _serve(pipe: Connection) -> None:
@@ -51,22 +38,7 @@ def _serve(pipe: Connection) -> None:
         pipe.send("ready")
         while True:
             job, given = pipe.recv()
-            pipe.send(_answer(JOBS[job], given))
-
-
-def _answer(job: Callable[[Mapping[str, Any]], object], given: Mapping[str, Any]) -> object:
-    try:
-        return json.dumps(job(given), allow_nan=False).encode()
-    except ParameterError as error:
-        return Refused(422, "parameter", str(error), error.parameter)
-    except (RegimeError, ConversionError) as error:
-        return Refused(422, "no answer here", str(error))
-    except ShuffleDPError as error:
-        return Refused(422, "refused", str(error))
-    except MemoryError:
-        return Refused(422, "too large", "This question needs too much memory.")
-    except Exception as error:
-        return Refused(500, "bug", f"{type(error).__name__}: {error}")
+            pipe.send(answer(JOBS[job], given))
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from shuffledp.research.atlas.summary import Line
 def save(cells: Sequence[Cell], lines: Sequence[Line], folder: Path) -> list[str]:
     """Write atlas.json, atlas.csv, atlas.png and atlas.md, once all are ready.
 
-    And atlas.broken.png, the broken theorems alone, if there are any.
+    And atlas.broken.png, .svg and .dark.svg, the broken theorems alone, if there are any.
     """
     rows = [row for cell in cells for row in cell.rows()]
     table = io.StringIO(newline="")
@@ -34,7 +34,9 @@ def save(cells: Sequence[Cell], lines: Sequence[Line], folder: Path) -> list[str
         "md": page(cells, lines).encode(),
     }
     if any(line.violations for line in lines):
-        contents["broken.png"] = rendered(draw(cells, lines, broken_only=True), "png")
+        figure = draw(cells, lines, broken_only=True)
+        for ending in ("png", "svg", "dark.svg"):
+            contents[f"broken.{ending}"] = rendered(figure, ending)
     for ending, content in contents.items():
         write_whole("out", folder / f"atlas.{ending}", content)
     return [str(folder / f"atlas.{ending}") for ending in contents]

@@ -25,7 +25,10 @@ def _paragraphs(cells: Sequence[Cell], lines: Sequence[Line]) -> Iterator[str]:
         " end of what the named data set leaks; a green cell proves nothing."
     )
     yield ""
-    yield "![Every theorem against concrete data sets; red cells are violated claims](atlas.png)"
+    alt = "A row per theorem, a block per budget; red cells are violated claims"
+    for ending, where in (("svg", "light"), ("dark.svg", "dark")) if broken else ():
+        yield from (f"```{{image}} atlas.broken.{ending}", f":alt: {alt}", f":class: only-{where}")
+        yield "```"
     yield ""
     yield "Data: {download}`atlas.json`, {download}`atlas.csv`. Made by `shuffledp atlas`."
     yield ""
@@ -51,6 +54,8 @@ def _paragraphs(cells: Sequence[Cell], lines: Sequence[Line]) -> Iterator[str]:
             yield f"| {label} | {case.dataset} | {claimed:.4g} | {leaked:.4g} |"
     yield ""
     yield "## Every theorem"
+    yield ""
+    yield f"![{alt}](atlas.png)"
     yield ""
     yield "Ratio: delta claimed (or Rényi divergence of order 4) over the best lower bound."
     yield ""

@@ -12,6 +12,7 @@ from shuffledp.accounting.bounds.clones import standard_weight
 from shuffledp.accounting.curves.tradeoff import Gaussian, TradeoffFunction
 from shuffledp.accounting.protocols import Rounds, Shuffled
 from shuffledp.accounting.randomizers import LDP
+from shuffledp.display.palette import CYCLE
 from shuffledp.errors import RegimeError
 from shuffledp.numerics.binomial import log_mass
 from shuffledp.numerics.composition import binomial_window
@@ -213,7 +214,7 @@ def lemma_1() -> Result:
             for eps0, style in ((0.5, "o-"), (2.0, "s--")):
                 chosen = [row for row in rows if row[0] == eps0]
                 at, values = [row[1] for row in chosen], [row[column] for row in chosen]
-                axes.plot(at, values, style, color=f"C{column}", label=f"{name}, eps0 = {eps0:g}")
+                axes.plot(at, values, style, color=CYCLE[column], label=f"{name}, eps0 = {eps0:g}")
         axes.set(xscale="log", yscale="log", xlabel="n", ylabel="largest distance")
 
     return Result(

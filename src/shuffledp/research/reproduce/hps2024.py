@@ -20,7 +20,7 @@ from shuffledp.accounting.curves import GDPCurve
 from shuffledp.accounting.protocols import Personalized, Shuffled, published_budgets
 from shuffledp.accounting.randomizers import LDP
 from shuffledp.accounting.randomizers.families import Family, GaussianFamily, LaplaceFamily
-from shuffledp.display.palette import COLOURS
+from shuffledp.display.palette import COLOURS, CYCLE
 from shuffledp.numerics.rounding import Array
 from shuffledp.research.reproduce.result import Result, Row, relative
 
@@ -199,9 +199,9 @@ def figure_3b() -> Result:
 
 
 _CURVES = {
-    "hps-2024": ("s-", "C3", "HPS, authors' program (REFUTED)"),
-    "ccc-2024-personal": (".-", "C4", "CCC, authors' program (asymptotic)"),
-    "lzx-2023": (".-", "C1", "LZX (HEURISTIC)"),
+    "hps-2024": ("s-", CYCLE[5], "HPS, authors' program (REFUTED)"),
+    "ccc-2024-personal": (".-", CYCLE[3], "CCC, authors' program (asymptotic)"),
+    "lzx-2023": (".-", CYCLE[1], "LZX (HEURISTIC)"),
     "stronger-clones": (".:", "black", "FV, everyone at the largest budget"),
     "balle-2019-hoeffding": (".:", "gray", "BGN, Laplace blanket of the largest budget"),
 }
@@ -254,8 +254,8 @@ def figure_4() -> Result:
         def draw(axes: Any) -> None:
             for column, (style, colour, label) in enumerate(_CURVES.values(), start=3):
                 axes.plot(*line(column, chosen), style, color=colour, label=label, ms=4)
-            axes.plot(*line(8, chosen), ":", color="C3", label="HPS, formulas (REFUTED)")
-            axes.plot(*line(9, chosen), ":", color="C4", label="CCC, formula (asymptotic)")
+            axes.plot(*line(8, chosen), ":", color=CYCLE[5], label="HPS, formulas (REFUTED)")
+            axes.plot(*line(9, chosen), ":", color=CYCLE[3], label="CCC, formula (asymptotic)")
             axes.plot(*line(10, judged), "^-", color=COLOURS["PROVEN"], label="sound (PROVEN)")
             axes.plot(
                 *line(11, judged), "v--", color=COLOURS["PROVEN"], label="leaked by a data set"

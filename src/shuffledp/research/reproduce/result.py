@@ -45,7 +45,7 @@ class Result:
         contents = {
             "csv": table.getvalue().encode(),
             "json": (json.dumps(self.to_dict(), indent=2) + "\n").encode(),
-            "png": rendered(self._figure(title), "png"),
+            "png": rendered(self.figure(title), "png"),
         }
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,8 @@ class Result:
             write_whole("out", folder / f"{name}.{ending}", content)
         return [str(folder / f"{name}.{ending}") for ending in contents]
 
-    def _figure(self, title: str) -> Any:
+    def figure(self, title: str) -> Any:
+        """The picture."""
         if isinstance(self.draw, dict):
             return panels(self.draw, title, self.panel)
         figure, axes = new_figure()

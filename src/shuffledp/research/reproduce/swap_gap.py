@@ -49,7 +49,7 @@ def swap_gap() -> Result:
             " data set leaks; 1 is exact.",
             f"Proven before: the smaller of {' and '.join(_BEFORE)}.",
         ],
-        panel=(3.2, 5.2),
+        panel=(4.4, 3.6),
     )
 
 
@@ -85,7 +85,7 @@ def _panel(rows: list[Row], eps0: float) -> Callable[[Any], None]:
             at = [names.index(str(row[0])) + 0.2 * (i - 1.5) for row in chosen]
             now, before = ([row[column] for row in chosen] for column in (6, 9))
             shade = 0.4 + 0.2 * i
-            axes.hlines(at, now, before, color="0.8", lw=0.8, zorder=1)
+            axes.hlines(at, now, before, color="#cccccc", lw=0.8, zorder=1)
             axes.scatter(
                 before,
                 at,
@@ -108,7 +108,7 @@ def _panel(rows: list[Row], eps0: float) -> Callable[[Any], None]:
             )
         axes.axvline(1.0, color="black", lw=0.8, zorder=0)
         axes.set(xlabel="proven / leaked epsilon", xlim=(0.97, None))
-        axes.set_yticks(range(len(names)), names if eps0 == _BUDGETS[0] else [])
+        axes.set_yticks(range(len(names)), names, fontsize=8)
         axes.set_ylim(len(names) - 0.4, -0.6)
 
     return draw

@@ -19,6 +19,7 @@ from shuffledp.accounting.curves.tradeoff import (
     lemma_6_3_equal,
     proposition_6_4,
 )
+from shuffledp.display.palette import CYCLE
 from shuffledp.research.reproduce.result import Result, Row, relative
 
 _CLIPS = (0.5, 1.0, 2.0, 4.0)
@@ -141,9 +142,10 @@ def figure_3() -> Result:
     def draw(axes: Any) -> None:
         inset = axes.inset_axes((0.58, 0.62, 0.4, 0.36))
         for index, (name, function) in enumerate(functions.items()):
-            style = "k:" if name == "exact" else f"C{index}"
+            exact = {"color": "black", "ls": ":"}
+            style = exact if name == "exact" else {"color": CYCLE[index]}
             for target in (axes, inset):
-                target.plot(function.alphas, function.betas, style, label=name)
+                target.plot(function.alphas, function.betas, **style, label=name)
         inset.set(xlim=(0.0, 0.05), ylim=(0.9, 1.0))
         inset.tick_params(labelsize=7)
         axes.set(xlabel="type I error", ylabel="type II error", xlim=(0, 1), ylim=(0, 1))

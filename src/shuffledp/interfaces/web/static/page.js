@@ -22,8 +22,18 @@ const FIELDS = {
   threshold: { label: "Smallest count shown", start: "20" },
   spread: { label: "Threshold drawn up to this much higher" },
   neighbours: { label: "What may change", hint: "replace or remove", text: true },
+  steps: { label: "Steps of an epoch", low: 10, high: 1e6, log: true, start: "1000" },
+  batch: { label: "Records in a batch", start: "100" },
+  epochs: { label: "Epochs", hint: "1 if empty" },
 };
-const NOISE = { "noise-share": "polya:shape=1e-5,scale=2", "split-and-mix": "polya:shape=1e-5,scale=10" };
+const MULTIPLIER = { label: "Noise multiplier sigma", start: "1" };
+const OWN = {
+  "noise-share": { noise: { start: "polya:shape=1e-5,scale=2" } },
+  "split-and-mix": { noise: { start: "polya:shape=1e-5,scale=10" } },
+  allocation: { sigma: MULTIPLIER, k: { label: "Steps that each example joins", hint: "1 if empty" } },
+  minibatches: { sigma: MULTIPLIER },
+};
+const FIND = { gaussian: [["sigma", "smallest sigma"]], allocation: [["sigma", "smallest sigma"]], minibatches: [] };
 const DEFAULTS = { n: "100000", delta: "1e-6", epsilon: "0.05", alpha: "0.05" };
 let mechanisms = {}, data = {}, pending = new AbortController();
 
@@ -67,19 +77,22 @@ function field(host, name, { label, low, high, log, hint, check, text, start = "
 const clean = (text) => text.replace(/[\s,_]/g, "");
 
 function parametersFor(mechanism, values = {}) {
-  const { needs, takes } = mechanisms[mechanism], host = $("parameters");
+  const { needs, takes, crowd } = mechanisms[mechanism], host = $("parameters");
   const old = Object.fromEntries([...host.querySelectorAll("input[name]")].map((box) => [box.name, box.value]));
   host.replaceChildren();
   for (const name of [...needs, ...takes]) {
     const place = document.createElement("div");
     host.append(place);
-    const own = name === "noise" && NOISE[mechanism] ? { start: NOISE[mechanism] } : {};
-    const known = { ...(FIELDS[name] ?? { label: name }), ...own }, kept = name === "eps0" && old.eps0 !== undefined ? { start: old.eps0 } : {};
+    const known = { ...(FIELDS[name] ?? { label: name }), ...OWN[mechanism]?.[name] }, kept = name === "eps0" && old.eps0 !== undefined ? { start: old.eps0 } : {};
     field(place, name, { ...known, ...(takes.includes(name) ? { start: "" } : {}), ...kept, ...(values[name] !== undefined ? { start: values[name] } : {}) });
     if (known.check) $(name).checked = values[name] === "true";
   }
-  const find = needs.includes("noise") || needs.includes("threshold") ? [["noise", "least noise"]] : mechanism === "gaussian" ? [["sigma", "smallest sigma"]] : [["eps0", "largest eps0"], ["n", "fewest users"]];
+  for (const place of document.querySelectorAll("[data-field]:not([data-question])")) place.hidden = !crowd.includes(place.dataset.field);
+  $("crowd").hidden = crowd.length === 0;
+  $("varied").textContent = crowd.length ? "Over the number of users" : "Over the steps of an epoch";
+  const find = FIND[mechanism] ?? (needs.includes("noise") || needs.includes("threshold") ? [["noise", "least noise"]] : [["eps0", "largest eps0"], ["n", "fewest users"]]);
   $("find").replaceChildren(...find.map(([value, words]) => new Option(words, value)));
+  $("calibrate").parentElement.hidden = find.length === 0;
 }
 
 function showQuestion() {
@@ -103,7 +116,8 @@ function settings() {
 function wrongLink(given) {
   const { mechanism = "ldp", ...others } = given;
   if (!Object.hasOwn(mechanisms, mechanism)) return { parameter: "mechanism", message: `The link names the mechanism '${mechanism}', which is not one of ${Object.keys(mechanisms).join(", ")}.` };
-  const { needs, takes } = mechanisms[mechanism], places = [...document.querySelectorAll("[data-field]")];
+  const { needs, takes, crowd } = mechanisms[mechanism];
+  const places = [...document.querySelectorAll("[data-field]")].filter((place) => "question" in place.dataset || crowd.includes(place.dataset.field));
   const known = [...needs, ...takes, ...places.map((place) => place.dataset.field)];
   const stranger = Object.keys(others).find((name) => !known.includes(name));
   if (stranger !== undefined) return { message: `The link gives '${stranger}', which ${mechanism} does not take; it takes ${known.join(", ")}.` };
@@ -182,7 +196,7 @@ function showAnswer(answer) {
 function drawGauge() {
   if (!data.account) return;
   const { quantity, eps0 } = data.account, { lower, upper } = data.account[quantity];
-  const picture = quantity === "epsilon" ? gauge({ lower, upper, local: eps0, name: "epsilon" }) : null;
+  const picture = quantity === "epsilon" ? gauge({ lower, upper, local: eps0, name: "epsilon", width: Math.min($("gauge").clientWidth || 640, 640) }) : null;
   $("gauge").replaceChildren(...(picture ? [picture] : []));
 }
 
@@ -194,7 +208,10 @@ function draw(name) {
   const { account } = data, interval = account[account.quantity], ylabel = NAMES[account.quantity];
   let svg;
   if (name === "bounds") svg = dotPlot({ bounds: found, xlabel: ylabel, loss: account.quantity !== "tradeoff", label: `${found.length} bounds on ${ylabel}, from ${number(found[0]?.value)} up` });
-  if (name === "users") svg = bandPlot({ points: found, xlabel: "users", ylabel, logx: true, logy: account.quantity !== "tradeoff", mark: { x: account.crowd, ...interval }, label: `${ylabel} over the number of users` });
+  if (name === "users") {
+    const steps = settings().steps, xlabel = steps ? "steps" : "users";
+    svg = bandPlot({ points: found, xlabel, ylabel, logx: true, logy: account.quantity !== "tradeoff", mark: { x: Number(steps ?? account.crowd ?? settings().n), ...interval }, label: `${ylabel} over the number of ${xlabel}` });
+  }
   if (name === "delta") {
     const mark = account.quantity === "delta" ? { x: account.epsilon, ...interval } : null;
     svg = bandPlot({ points: found, xlabel: "epsilon", ylabel: "delta", logy: true, mark, label: "delta over epsilon, guaranteed and leaked" });

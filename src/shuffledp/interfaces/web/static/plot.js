@@ -159,21 +159,21 @@ export function dotPlot({ bounds, label, xlabel, loss }) {
   return svg;
 }
 
-export function gauge({ lower, upper, local, name }) {
+export function gauge({ lower, upper, local, name, width }) {
   const ends = [lower, upper, local].filter((v) => v !== null && v > 0 && Number.isFinite(v));
   if (ends.length < 2) return null;
   const low = Math.min(...ends) / 1.6, high = Math.max(...ends) * 1.6;
-  const svg = element("svg", { viewBox: "0 0 640 62", role: "img", "font-family": "system-ui, sans-serif", "font-size": 12,
+  const svg = element("svg", { viewBox: `0 0 ${width} 62`, role: "img", "font-family": "system-ui, sans-serif", "font-size": 12,
     "aria-label": `${name} between ${outward(lower, false)} and ${outward(upper, true)}` });
-  const x = scale(low, high, 14, 626, true).at;
-  svg.append(element("line", { x1: 14, x2: 626, y1: 30, y2: 30, stroke: colour("line"), "stroke-width": 4, "stroke-linecap": "round" }));
+  const x = scale(low, high, 14, width - 14, true).at;
+  svg.append(element("line", { x1: 14, x2: width - 14, y1: 30, y2: 30, stroke: colour("line"), "stroke-width": 4, "stroke-linecap": "round" }));
   if (lower > 0) svg.append(element("line", { x1: x(lower), x2: x(upper), y1: 30, y2: 30, stroke: colour("band"), "stroke-width": 10, "stroke-opacity": 0.35 }));
   const dots = [[lower, "fixed", "leaked", 54], [upper, "proven", "guaranteed", 16], [local, "soft", "without shuffling (eps0)", 54]];
   for (const [value, shade, words, y] of dots) {
     if (value === null || !(value > 0)) continue;
     const at = x(value);
     svg.append(element("circle", { cx: at, cy: 30, r: 7, fill: colour(shade) }));
-    svg.append(text(Math.min(Math.max(at, 40), 560), y, words, { "text-anchor": "middle", fill: colour(shade) }));
+    svg.append(text(Math.min(Math.max(at, 40), width - 80), y, words, { "text-anchor": "middle", fill: colour(shade) }));
   }
   return svg;
 }
