@@ -63,6 +63,13 @@ def test_training_counts_every_step():
     assert len(engine.accountant) == 5
 
 
+def test_gradients_said_to_be_closer_are_in_no_ball() -> None:
+    """Clipped to a norm they fill a ball of twice the norm; closer ones are only known to be close."""
+    for sensitivity, space in ((2.0, "ball"), (3.0, "ball"), (1.0, "set")):
+        protocol = shuffle_accountant(USERS, sensitivity)()._protocol(1.0, 1.0)
+        assert protocol.randomizer == Gaussian(1.0, sensitivity, ball=space == "ball")
+
+
 def test_one_batch_of_everybody_needs_no_sampling():
     engine = SimulatedShuffleEngine(n=USERS)
     private = engine.make_private(**_training(USERS), noise_multiplier=3.0, poisson_sampling=False)

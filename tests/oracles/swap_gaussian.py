@@ -35,14 +35,28 @@ def delta_below(
     epsilon: float,
     rng: np.random.Generator,
     samples: int,
+    *,
+    rate: float = 1.0,
+    drawn: int | None = None,
+    deviations: Array | None = None,
 ) -> float:
-    """Below delta(epsilon) of first against second, but for one in 300,000 times; noise of deviation 1."""
+    """Below delta(epsilon) of first against second, but for one in 300,000 times.
+
+    Noise of deviation 1, or of each user's own, the victim's first. Users check in at a rate, or so
+    many of them are drawn: the slots of the others hold a symbol that is as likely for everybody.
+    """
     points = np.vstack([first, others])
-    z = points + rng.standard_normal((samples, *points.shape))
+    n = len(points)
+    scale = np.ones(n) if deviations is None else deviations
+    z = points + scale[:, None] * rng.standard_normal((samples, *points.shape))
+    silent = rng.random((samples, n)) >= rate
+    if drawn is not None:
+        silent = np.argsort(np.argsort(rng.random((samples, n)), axis=1), axis=1) >= drawn
 
     def density(values: Array) -> Array:
         away = ((z[:, :, None, :] - values[None, None, :, :]) ** 2).sum(axis=3)
-        return permanents(np.exp(-0.5 * away))
+        spoken = rate * np.exp(-0.5 * away / scale**2) / scale ** values.shape[1]
+        return permanents(np.where(silent[:, :, None], 1.0, spoken))
 
     ratio = density(np.vstack([second, others])) / density(points)
     lost = np.maximum(1.0 - math.exp(epsilon) * ratio, 0.0)

@@ -93,7 +93,9 @@ class ShuffleAccountant(IAccountant):  # type: ignore[misc]
         return hook
 
     def _protocol(self, noise_multiplier: float, sample_rate: float) -> Shuffled:
-        report = Gaussian(noise_multiplier, self.sensitivity, ball=True)
+        # clipped gradients fill a ball of diameter 2; who says they are closer knows no ball
+        ball = self.sensitivity >= 2.0
+        report = Gaussian(noise_multiplier, self.sensitivity, ball=ball)
         return Shuffled(report if sample_rate == 1 else CheckIn(report, sample_rate), self.n)
 
 
@@ -102,7 +104,8 @@ def shuffle_accountant(n: int, sensitivity: float = 2.0) -> type[ShuffleAccounta
     """The accountant of n users, registered with Opacus under its ``mechanism()``.
 
     ``sensitivity`` is how far two reports can be apart in units of the clipping norm: 2, the
-    diameter of the ball, when one user's data are replaced.
+    diameter of the ball of clipped gradients, when one user's data are replaced. If it is smaller,
+    no two gradients of any users are farther apart, and no ball is assumed.
     """
 
     class Accountant(ShuffleAccountant):
@@ -146,7 +149,8 @@ class SimulatedShuffleEngine(PrivacyEngine):  # type: ignore[misc]
     n
         Number of users.
     sensitivity
-        Largest distance of two clipped gradients over the clipping norm.
+        Largest distance of two clipped gradients, of any users, over the clipping norm: 2, the
+        diameter of the ball they are clipped to; less assumes no ball.
     secure_mode
         As Opacus.
     """

@@ -95,15 +95,27 @@ def test_a_dozen_users_with_a_dozen_values(space: str, diameter: float) -> None:
 
 
 def _small(cases: int, seed: int) -> None:
+    """Everybody, those checked in, some drawn; both orders of the victim's values."""
     rng = np.random.default_rng(seed)
-    for _ in range(cases):
+    for case in range(cases):
         space = str(rng.choice(list(SPACES)))
         n, sigma = int(rng.integers(2, 5)), float(np.exp(rng.uniform(-1.0, 2.0)))
         points = _points(space, 1.0 / sigma, n + 1, rng)
         epsilon = float(rng.uniform(0.0, 1.5) / sigma)
-        leaked = delta_below(points[0], points[1], points[2:], epsilon, rng, 1000)
-        proven = Shuffled(Gaussian(sigma, 1.0, **SPACES[space]), n).guaranteed(epsilon=epsilon)
-        assert leaked <= proven.value
+        inner = Gaussian(sigma, 1.0, **SPACES[space])
+        rate, drawn, randomizer = 1.0, None, inner
+        if case % 3 == 1:
+            rate = float(rng.uniform(0.1, 0.9))
+            randomizer = CheckIn(inner, rate)
+        elif case % 3 == 2 and n > 2:
+            drawn = int(rng.integers(1, n))
+            randomizer = Subsampled(inner, drawn)
+        proven = Shuffled(randomizer, n).guaranteed(epsilon=epsilon).value
+        for a, b in ((0, 1), (1, 0)):
+            leaked = delta_below(
+                points[a], points[b], points[2:], epsilon, rng, 1000, rate=rate, drawn=drawn
+            )
+            assert leaked <= proven
 
 
 def test_few_users_of_any_values() -> None:

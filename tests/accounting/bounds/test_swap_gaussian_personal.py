@@ -20,6 +20,7 @@ from shuffledp.accounting.randomizers.families import GaussianFamily
 from shuffledp.accounting.randomizers.noise_ranges import cover
 from shuffledp.errors import RegimeError
 from shuffledp.numerics.common_parts import Plane, log_density
+from tests.oracles.swap_gaussian import delta_below
 
 _REACH = 7.0
 
@@ -156,6 +157,35 @@ def test_random_crowds() -> None:
 @pytest.mark.slow
 def test_random_crowds_in_bulk() -> None:
     _crowds(5, 150)
+
+
+def _few(seed: int, cases: int) -> None:
+    """Two to four users of any noise, simulated."""
+    rng = np.random.default_rng(seed)
+    for _ in range(cases):
+        n = int(rng.integers(2, 5))
+        budgets = np.exp(rng.uniform(-0.5, 2.5, n))
+        sigma = math.sqrt(2.0 * math.log(1.25 / 1e-6)) / budgets
+        values = np.where(rng.random(n + 1) < 0.6, rng.integers(0, 2, n + 1), rng.random(n + 1))
+        epsilon = float(rng.uniform(0.0, 1.0) / sigma[0])
+        ours = Personalized(GaussianFamily(), budgets, deltas=1e-6, budgets_visible=False)
+        classes = ours.guarantees(epsilon=epsilon).classes
+        mine = min(classes, key=lambda each: abs(each.eps0 - budgets[0]))
+        points = values[:, None]
+        for a, b in ((0, 1), (1, 0)):
+            leaked = delta_below(
+                points[a], points[b], points[2:], epsilon, rng, 1000, deviations=sigma
+            )
+            assert leaked <= mine.interval.upper
+
+
+def test_few_users_of_any_noise() -> None:
+    _few(7, 6)
+
+
+@pytest.mark.slow
+def test_few_users_of_any_noise_in_bulk() -> None:
+    _few(8, 300)
 
 
 def test_fewer_users_and_neighbouring_victims_are_guaranteed_less() -> None:

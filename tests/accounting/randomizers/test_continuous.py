@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from shuffledp import Channel, DiscreteLaplace, Gaussian, Laplace, Shuffled, TruncatedLaplace
 from shuffledp.accounting.bounds.identity import coarsened, delta_lower, delta_upper
-from shuffledp.accounting.randomizers.continuous import _cut, _gaussian_rate
+from shuffledp.accounting.randomizers.continuous import _REACH, _cut, _gaussian_rate
 from shuffledp.accounting.randomizers.outcomes import Outcomes
 from tests.oracles import explicit
 
@@ -93,7 +93,7 @@ def test_laplace_blanket_mass(eps0: float) -> None:
 @pytest.mark.parametrize("others", [None, 0.0, 0.5])
 def test_gaussian_cells(sigma: float, others: float | None) -> None:
     """Masses are within the precision stated."""
-    reach = 10.5 * sigma
+    reach = _REACH * sigma
     edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], _gaussian_rate(sigma))
     every = max(1, len(edges) // 200)
     line = cells(edges)[::every]
@@ -119,7 +119,7 @@ def test_gaussian_cells(sigma: float, others: float | None) -> None:
 
 @pytest.mark.parametrize("sigma", [0.1, 1.0, 30.0])
 def test_gaussian_cells_against_scipy(sigma: float) -> None:
-    edges = _cut([-10.5 * sigma, 0.0, 0.5, 1.0, 1.0 + 10.5 * sigma], _gaussian_rate(sigma))
+    edges = _cut([-_REACH * sigma, 0.0, 0.5, 1.0, 1.0 + _REACH * sigma], _gaussian_rate(sigma))
     (scene,) = Gaussian(2 * sigma, 2.0, scalar=True).blankets()
     for centre, law in ((0.0, scene.outcomes.first), (1.0, scene.outcomes.second)):
         below = np.concatenate([[0.0], norm.cdf(edges, centre, sigma), [1.0]])

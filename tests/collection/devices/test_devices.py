@@ -200,6 +200,22 @@ def test_gaussian_report(x: float) -> None:
     assert misfit(_samples(DiscreteGaussian(levels, 1.3 * variance), x), expected, N)
 
 
+@pytest.mark.parametrize("sigma", [0.3, 1.5])
+def test_the_account_of_a_gaussian_device_is_that_of_its_whole_numbers(sigma: float) -> None:
+    """One report at either end: the exact loss of the law sampled above is inside the interval."""
+    machine = device(Gaussian(sigma, 1.0, scalar=True))
+    assert isinstance(machine.randomizer, DiscreteGaussian)
+    levels, variance = machine.randomizer.levels, machine.randomizer.variance
+    reports = np.arange(-40.0 * math.sqrt(variance), 40.0 * math.sqrt(variance) + levels + 1.0)
+    reports = np.round(reports)
+    near, far = (np.exp(-0.5 * (reports - x) ** 2 / variance) for x in (0.0, levels))
+    near, far = near / near.sum(), far / far.sum()
+    for epsilon in (0.0, 0.5, 2.0):
+        leaked = float(np.maximum(near - math.exp(epsilon) * far, 0.0).sum())
+        interval = Shuffled(machine.randomizer, 1).delta(epsilon)
+        assert interval.lower * (1.0 - 1e-9) <= leaked <= interval.upper * (1.0 + 1e-9)
+
+
 def test_gaussian_vectors_are_clipped_to_their_ball() -> None:
     """Mean and deviation of every coordinate within 6 standard errors."""
     machine = device(GaussianVector(0.2, 0.5, dimensions=3))

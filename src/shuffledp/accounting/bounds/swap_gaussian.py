@@ -45,6 +45,8 @@ _SMALLEST_CHARGE, _LARGEST_CHARGE = -680.0, -7.0
 """Logarithms."""
 _CHARGED, _LEAST_CHARGE, _ATTEMPTS = 1e-4, 1e-300, 3
 """Share of delta that is charged for rare reports, about."""
+_OVERSHOT = 2.0
+"""Where less charged gives less delta: how much less than aimed at is tried next, in logarithms."""
 _DEAR, _TAME = 0.05, 12.0
 """The largest W are cut off at up to this share of delta, above so many units of 1 / theta."""
 _STEP, _COARSE_STEP = 0.1, 0.15
@@ -186,8 +188,10 @@ class GaussianSwap:
         """Of a coarse look, and log of what was charged for rare reports."""
         least = self._least_charge
         log_charge, attempts = self._aim(epsilon), 1 if epsilon > _FAR * self.mu else _ATTEMPTS
+        over = 0.0
         if log_charge < least:  # with hardly a window left rare reports may leak more than charged
             log_charge, attempts = min(0.8 * least, 0.5 * (least + _LARGEST_CHARGE)), _ATTEMPTS
+            over = _OVERSHOT
         found: list[tuple[float, float]] = []
         for _ in range(attempts):
             value = self._charged(epsilon, log_charge, _COARSE)
@@ -195,7 +199,7 @@ class GaussianSwap:
             aim = max(math.log(max(_CHARGED * value, _LEAST_CHARGE)), least)
             if value >= 1.0 or aim - 2.0 <= log_charge <= aim + 0.7:
                 break
-            log_charge = aim
+            log_charge = max(aim - over, least)
         return min(found)
 
     def _aim(self, epsilon: float) -> float:

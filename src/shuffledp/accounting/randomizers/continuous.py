@@ -28,6 +28,8 @@ _DEFAULT_SHARES = (0.0, 0.5)
 _CELL = 0.02
 """Change of a log-likelihood ratio across a cell."""
 _MOST_CELLS = 4000
+_REACH = 13.5
+"""Normal tails are cut into cells as far as 1e-41 of them."""
 _LEAST_SCALE = 0.05
 """Deviation of normal noise, in lengths of the interval, below which ratios overflow."""
 
@@ -298,7 +300,7 @@ class Gaussian(AdditiveNoise):
             if others is None:
                 raise RegimeError("sigma >= 0.05 times the sensitivity", self.sigma)
             scale = _LEAST_SCALE  # adding noise to each report is post-processing: it leaks less
-        reach = 10.5 * scale
+        reach = _REACH * scale
         edges = _cut([-reach, 0.0, 0.5, 1.0, 1.0 + reach], _gaussian_rate(scale))
 
         def masses(centre: Array | float) -> Array:
