@@ -12,13 +12,13 @@ from shuffledp.errors import RegimeError
 from shuffledp.labels import Value
 from shuffledp.research.reproduce.result import Result, Row
 
-RANDOMIZERS: dict[str, tuple[str, dict[str, int]]] = {
+RANDOMIZERS: dict[str, tuple[str, dict[str, float]]] = {
     "any (ldp)": ("ldp", {}),
     "rr": ("rr", {}),
     "krr, k = 10": ("krr", {"k": 10}),
     "laplace": ("laplace", {}),
     "piecewise": ("piecewise", {}),
-    "plateau": ("plateau", {}),
+    "plateau, width = 0.5": ("plateau", {"width": 0.5}),
     "rounding": ("rounding", {}),
     "one-bit": ("one-bit", {}),
     "rappor, k = 10": ("rappor", {"k": 10}),
