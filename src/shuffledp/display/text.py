@@ -206,9 +206,9 @@ def _apart(interval: Interval) -> str:
 def _meaning(protocol: Shuffled | Counted | Rounds, guarantee: Value) -> str:
     if guarantee.status is not Status.PROVEN:
         return guarantee.note
-    if isinstance(protocol, Shuffled) and isinstance(protocol.randomizer, LDP):
-        return "holds for every data set and every such randomizer"
-    return "holds for every data set"
+    generic = isinstance(protocol, Shuffled) and isinstance(protocol.randomizer, LDP)
+    held = "holds for every data set" + (" and every such randomizer" if generic else "")
+    return f"{held}; {guarantee.note}" if guarantee.note else held
 
 
 def print_comparison(

@@ -299,7 +299,10 @@ def settings(deployment: Deployment) -> dict[str, Any]:
 
 def _counts(deployment: Counted | Rounds) -> dict[str, Any]:
     if isinstance(deployment, Rounds):
-        return {"rounds": deployment.count}
+        parts = [each for each, _ in deployment.entries]
+        changes = {each.neighbours for each in parts if isinstance(each, Counted)}
+        told = {"neighbours": changes.pop()} if len(changes) == 1 else {}
+        return {"rounds": deployment.count} | told
     local = deployment.eps0
     return {
         "n": deployment.n,

@@ -133,7 +133,7 @@ class DiscretePiecewise(Windows):
     Examples
     --------
     >>> print(DiscretePiecewise(8, 4, eps0=1.0))
-    piecewise mechanism on 0..8, window 4, eps0 = 1
+    window of 4 sliding on 0..8, eps0 = 1
     """
 
     levels: int
@@ -158,9 +158,7 @@ class DiscretePiecewise(Windows):
         return self.levels % 2 == 0
 
     def __str__(self) -> str:
-        return (
-            f"piecewise mechanism on 0..{self.levels}, window {self.window}, eps0 = {self.eps0:g}"
-        )
+        return f"window of {self.window} sliding on 0..{self.levels}, eps0 = {self.eps0:g}"
 
 
 @dataclass(frozen=True)

@@ -302,7 +302,8 @@ def job(
         options |= {"letters": letters, "most": most}
     else:
         if low is None or high is None:
-            raise ParameterError("low", f"given, with high, for task {task!r}", low)
+            missing = "low" if low is None else "high"
+            raise ParameterError(missing, f"given for task {task!r}", None)
         options |= {"low": low, "high": high, "bins": bins, "windows": windows, "norm": norm}
     users, fewest, seen = crowd(data, columns, n, minimum, bad_rows, values=from_data)
     if from_data:

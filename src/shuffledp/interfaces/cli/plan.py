@@ -204,8 +204,9 @@ def _before(plan: Plan, saved: str | None) -> list[str]:
     """What to do before a round is run: keep the budget."""
     if saved is not None:
         return [f"shuffledp ledger init users {_total(plan)} --plan {saved} --store book.db"]
-    if plan.target.rounds > 1:
-        return ["(the same with --save plan.json: then a ledger can count the rounds)"]
+    if (rounds := plan.target.rounds) > 1:
+        cost = f"each command is one of {rounds:,} rounds, which cost {_total(plan)} together"
+        return [f"({cost}; with --save plan.json a ledger can count them)"]
     return []
 
 
