@@ -18,7 +18,7 @@ from shuffledp.numerics.frequencies import Measure
 from shuffledp.numerics.normal import CELL_ERROR, cdf
 from shuffledp.numerics.positive_part import Law
 from shuffledp.numerics.ratio_laws import cell_edges, tail, whole_line
-from shuffledp.numerics.rounding import BELOW_ONE, SUMS, Array, down, roundings, up
+from shuffledp.numerics.rounding import SUMS, Array, down, roundings, up
 
 _STEP, _LEFT, _RIGHT, _REACH = 0.06, 4.5, 10.5, 16.0
 """Cells are so wide from _LEFT deviations below to _RIGHT above what matters, and grow up to
@@ -117,15 +117,15 @@ def excesses(h: float, n: int, gains: Array, width: float) -> tuple[Array, Array
     return down(low, roundings(4)), np.minimum(up(high + beyond, roundings(4)), alone[1])
 
 
-def shortfalls(h: float, n: int, falls: Array, width: float) -> tuple[Array, Array]:
-    """Ends of E(1 - f - R)+ at each 0 <= f < 1."""
+def shortfalls(h: float, n: int, depths: Array, width: float) -> tuple[Array, Array]:
+    """Ends of E(1 - e^depth R)+ at each depth >= 0."""
     if n == 1:
-        low, high = _alone(h, -np.log1p(-np.minimum(falls, BELOW_ONE)))
-        return down((1.0 - falls) * low, roundings(4)), up((1.0 - falls) * high, roundings(4))
+        return _alone(h, depths)
     _, (below, above), _ = _laws(h)
-    low = expected_excesses(below, n, up(n * falls, roundings(4)), width)[0] / n
-    high = expected_excesses(above, n, down(n * falls, roundings(4)), width)[1] / n
-    return down(low, roundings(4)), np.minimum(up(high, roundings(4)), 1.0 - falls)
+    falls, grown = -np.expm1(-depths), np.exp(depths) / n
+    low = expected_excesses(below, n, up(n * falls, roundings(4)), width)[0]
+    high = expected_excesses(above, n, down(n * falls, roundings(4)), width)[1]
+    return down(grown * low, roundings(20)), np.minimum(up(grown * high, roundings(20)), 1.0)
 
 
 def shortfalls_above(h: float, n: int, depths: Array) -> Array:

@@ -80,10 +80,8 @@ class AllocatedNoise(Counter):
         reverse_high = np.minimum(shortfalls_above(self.h, self.steps, near), 1.0)
         counts = reverse_high > _NEGLIGIBLE * low
         if counts.any():
-            at, grown = near[counts], np.exp(near[counts])
-            less, more = shortfalls(self.h, self.steps, -np.expm1(-at), width)
-            reverse_low[counts] = down(grown * less, roundings(16))
-            reverse_high[counts] = np.minimum(reverse_high[counts], up(grown * more, roundings(16)))
+            reverse_low[counts], high_there = shortfalls(self.h, self.steps, near[counts], width)
+            reverse_high[counts] = np.minimum(reverse_high[counts], high_there)
         ends = [
             (np.where(epsilons > _FARTHEST, 0.0, np.minimum(a, b)), np.minimum(b, 1.0))
             for a, b in ((low, high), (reverse_low, reverse_high))

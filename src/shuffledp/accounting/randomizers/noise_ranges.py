@@ -18,6 +18,8 @@ from shuffledp.numerics.common_parts import Range, log_density
 from shuffledp.numerics.rounding import FORMULA, Array, down, up
 
 _TURNED = 0.45
+_LONGEST = 0.35
+"""Cells of pairs: no turn beyond asin(0.76), so that noise of 0.8 and more is left some across."""
 """Sine of the largest angle by which the closest pairs are turned."""
 _CLOSE = 0.3
 """Pairs closer than this share of the interval are covered at once."""
@@ -59,7 +61,7 @@ class Pairs:
         turn = self.cosine**-2.0 - 1.0
         low, high = (k * k + (k * k - 1.0) * turn for k in given)
         least, most = min(given[0] ** 2, low), max(given[1] ** 2, high)
-        return down(math.sqrt(max(least, 1e-12)), FORMULA), up(math.sqrt(most), FORMULA)
+        return down(math.sqrt(least), FORMULA), up(math.sqrt(most), FORMULA)
 
 
 @dataclass(frozen=True)
@@ -142,5 +144,5 @@ def _cover(diameter: float, classes: tuple[Deviations, ...], tolerance: float) -
                 break
             share *= 0.6
         found.append((pairs, known))
-        far, share = pairs.near, min(2.0 * share, 0.5)
+        far, share = pairs.near, min(2.0 * share, _LONGEST)
     return Cover(tuple(found), most)
