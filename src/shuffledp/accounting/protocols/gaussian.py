@@ -229,8 +229,8 @@ def smallest_noise(
         if high >= math.log(_MOST):
             return math.inf
         high = min(high + 1.0, math.log(_MOST))
-    low = high
-    while (above := miss(low := max(low + max(0.5 * above, -2.0) - 0.1, bottom))) <= 0.0:
+    low = high  # rounded: the last digits of delta decide no place of the search
+    while (above := miss(low := max(round(low + max(0.5 * above, -2.0) - 0.1, 6), bottom))) <= 0.0:
         high = low
         if low == bottom:
             return least
