@@ -9,8 +9,12 @@ from difflib import get_close_matches
 
 from shuffledp.errors import ParameterError
 
+_LARGEST = 10**100
+
 
 def _float(name: str, value: object, condition: str) -> float:
+    if type(value) is float:
+        return value
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ParameterError(name, condition, value)
     try:
@@ -67,10 +71,12 @@ def count(name: str, value: object, least: int = 1) -> int:
 
 def whole(name: str, value: object, least: int) -> int:
     """An integer of at least this size, and of at most 1e100."""
+    if type(value) is int and least <= value <= _LARGEST:
+        return value
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ParameterError(name, f"an integer >= {least}", value)
     number = int(value)
-    if number > 10**100:
+    if number > _LARGEST:
         raise ParameterError(name, "an integer up to 1e100", "a larger one")
     return number
 
