@@ -14,7 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from shuffledp import ParameterError
-from shuffledp.collection.pipeline.job import numbers
+from shuffledp.collection.devices import simulation
+from shuffledp.collection.pipeline import Embedded, Job, steps
+from shuffledp.collection.pipeline.job import not_numbers, numbers
 from shuffledp.files import whole_file
 from shuffledp.interfaces.cli import main
 
@@ -126,6 +128,25 @@ def test_a_bad_number_is_named_with_its_row() -> None:
         texts[place] = "x"
         with pytest.raises(ParameterError, match=f"row {place + 11}"):
             numbers(pa.array(texts), 10)
+
+
+def test_what_is_no_number_or_missing_is_found_wherever_it_stands() -> None:
+    held = [1.0, float("nan"), None, 2.0]
+    assert not_numbers(pa.array(held, from_pandas=False)).tolist() == [False, True, True, False]
+    assert not_numbers(pa.array(["1", "x", None, "nan"])).tolist() == [False, True, True, True]
+
+
+def test_reports_never_overwrite_the_data(folder: Path) -> None:
+    data = folder / "survey.csv"
+    before = data.read_bytes()
+    job = Job(
+        *("histogram", ("dest",), 300, 1.0, 1e-6),
+        mechanism="krr", strength=1.0, categories=("ATL", "BOS", "LAX"),
+    )  # fmt: skip
+    for path in (data, str(data)):
+        with pytest.raises(ParameterError, match="reports"):
+            steps.run(job, path, Embedded(simulation(1)), reports=path)
+        assert data.read_bytes() == before
 
 
 def _python(code: str, *words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
