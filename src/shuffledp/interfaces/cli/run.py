@@ -21,7 +21,7 @@ from shuffledp.interfaces.cli.collection import (
 )
 from shuffledp.interfaces.cli.options import Count, json_option, plot_option
 from shuffledp.interfaces.cli.paths import TABLE
-from shuffledp.interfaces.cli.questions import answer
+from shuffledp.interfaces.cli.questions import answer, blamed_on
 from shuffledp.interfaces.cli.questions import asked as asked_questions
 
 
@@ -90,18 +90,19 @@ def run(
         for name, value in (("reports", reports), ("master", master), *limits.items()):
             if value is not None:
                 raise ParameterError(name, "left out where users send several messages", value)
-        answer(
-            asked_questions(data, tasks, messages, **question),
-            data,
-            book=book,
-            simulation=simulation,
-            memory=memory,
-            out=out,
-            plot=plot,
-            as_json=as_json,
-            simplex=simplex,
-            non_negative=non_negative,
-        )
+        with blamed_on(tasks):
+            answer(
+                asked_questions(data, tasks, messages, **question),
+                data,
+                book=book,
+                simulation=simulation,
+                memory=memory,
+                out=out,
+                plot=plot,
+                as_json=as_json,
+                simplex=simplex,
+                non_negative=non_negative,
+            )
         return
     asked = job(data, counted=limits, **question)
     if isinstance(asked, CountedJob):

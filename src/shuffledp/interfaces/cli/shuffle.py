@@ -16,6 +16,7 @@ from shuffledp.interfaces.cli.collection import (
 )
 from shuffledp.interfaces.cli.options import Count, json_option, print_json
 from shuffledp.interfaces.cli.paths import READ, TABLE
+from shuffledp.labels import counted
 
 
 @click.command()
@@ -79,5 +80,5 @@ def shuffle(
             }
         )
         return
-    say(f"{out}: {number:,} reports shuffled")
+    say(f"{out}: {counted(number, 'report')} shuffled")
     say(f"privacy: {job.label}")
