@@ -18,12 +18,15 @@ from shuffledp.collection.pipeline import Job, Questionnaire
 from shuffledp.display.fonts import drawable, plain
 from shuffledp.display.palette import COLOURS, QUIET
 from shuffledp.display.plot import dress, new_figure, save_figure
-from shuffledp.display.text import console, print_rows, printable
+from shuffledp.display.sentences import say
+from shuffledp.display.text import print_rows, printable
 from shuffledp.labels import counted
 
 _MOST_BARS = 40
-_NOTE = 100
+_NOTE = 108
 """Characters in a line below a picture."""
+_LETTER = 4.6
+"""Points, of what stands beside a row: the note begins below it."""
 _TICKS = 8
 """Numbers below a histogram, about."""
 
@@ -42,7 +45,7 @@ def told_from_noise(job: Job, found: Estimate) -> Estimate:
     kept = np.flatnonzero(clear)
     if not (others := len(found.names) - kept.size):
         return found
-    left_out = f"{counted(others, 'word')} left out that may be noise (see --json)"
+    left_out = f"{counted(others, 'word')} left out that may be noise"
     return replace(
         found,
         names=tuple(found.names[i] for i in kept),
@@ -61,7 +64,7 @@ def print_answers(done: Questionnaire, answers: Sequence[Estimate]) -> None:
         title = f"{question.asked.about}: {counted(found.reports, 'report')}"
         shown = told_from_noise(question.asked, found)
         print_table(title, replace(shown, label=""), [remark])
-    console().print(printable(f"privacy of all: {done.label}"), soft_wrap=True)
+    say(printable(f"privacy of all: {done.label}"))
 
 
 def print_table(title: str, found: Estimate, remarks: Sequence[str] = ()) -> None:
@@ -147,11 +150,12 @@ def draw_estimate(found: Estimate, axes: Any, title: str = "") -> None:
         _draw_rows(found, axes)
     note = "; ".join(filter(None, (found.label, found.note)))
     if note:
+        beside = 8 if isinstance(found, Shares) else max(len(str(x)) for x in found.names or [""])
         axes.annotate(
             textwrap.fill(plain(note), _NOTE),
-            (0.01, 0.0),
-            xytext=(0, -34),
-            xycoords=("figure fraction", "axes fraction"),
+            (0.0, 0.0),
+            xytext=(-_LETTER * beside, -34),
+            xycoords="axes fraction",
             textcoords="offset points",
             va="top",
             fontsize=7,

@@ -89,7 +89,8 @@ def _dress_axes(axes: Any) -> None:
             continue
         low, high = sorted(axis.get_view_interval())
         axis.set_minor_formatter(NullFormatter())
-        if high < 50.0 * low:
+        decades = math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1 if low > 0.0 else 2
+        if high < 50.0 * low or decades < 2:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axis.set_major_formatter(FuncFormatter(_plain))
 
