@@ -147,7 +147,7 @@ def test_rules_that_cannot_be(tmp_path: Path, options: list[str], message: str) 
 @pytest.mark.parametrize(
     ("command", "arguments", "message"),
     [
-        ("spend", ["users"], "given (--n), or a stated guarantee"),
+        ("spend", ["users"], "--n must be given, or else --epsilon"),
         ("spend", ["users", "--epsilon", "0.1", "--n", "5"], "left out with a protocol"),
         ("spend", ["users", "--delta", "0.1"], "with --epsilon only"),
         ("spend", ["users", "--epsilon", "abc"], "exact decimal"),

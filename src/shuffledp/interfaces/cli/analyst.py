@@ -238,7 +238,7 @@ def _warn(opened: Opened) -> None:
 )
 @click.option("--reports", type=TABLE, help="Also keep the opened reports in this file.")
 @click.option("--out", type=TABLE, help="Write the estimates to this .csv or .parquet file.")
-@click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
+@click.option("--simplex", is_flag=True, help="Make frequencies non-negative with sum 1.")
 @json_option
 @plot_option
 def collect(

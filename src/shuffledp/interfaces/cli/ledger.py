@@ -168,7 +168,7 @@ def spend(
     """Record --rounds of a protocol for COHORT, if its budget holds them. Release afterwards."""
     what = _spendable(epsilon, delta, described)
     if what is None:
-        raise ParameterError("n", "given (--n), or a stated guarantee (--epsilon)", None)
+        raise ParameterError("n", "given, or else --epsilon, a guarantee you state", None)
     count = 1 if rounds is None else rounds
     book = Ledger.open(store, timeout)
     if dry_run:

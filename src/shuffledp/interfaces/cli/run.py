@@ -29,7 +29,7 @@ from shuffledp.interfaces.cli.questions import asked as asked_questions
 @questions_about_data
 @click.option("--out", type=TABLE, help="Write the estimates to this .csv or .parquet file.")
 @click.option("--reports", type=TABLE, help="Also write the shuffled reports to this file.")
-@click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
+@click.option("--simplex", is_flag=True, help="Make frequencies non-negative with sum 1.")
 @click.option("--non-negative", is_flag=True, help="Move frequencies below 0 to 0.")
 @click.option(
     "--spark",
@@ -37,7 +37,7 @@ from shuffledp.interfaces.cli.questions import asked as asked_questions
     metavar="MASTER",
     help="Run on this Spark cluster, such as local[2] or spark://host:7077 (Parquet only).",
 )
-@click.option("--rounds", type=Count(), help="Rounds that keep the guarantee together (shapes).")
+@click.option("--rounds", type=Count(), help="Rounds that share the guarantee (shapes).")
 @click.option(
     "--colluders", type=Count(), help="Users who tell the analyst what they sent (shapes)."
 )
