@@ -13,6 +13,7 @@ extensions = [
     "sphinx_design",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_dmath_double_inline = True  # displayed formulas may stand inside a paragraph
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True

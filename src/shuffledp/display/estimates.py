@@ -12,37 +12,64 @@ from typing import Any
 import numpy as np
 
 from shuffledp.collection.analysis import Estimate
+from shuffledp.collection.analysis.distribution import Shares, Together
+from shuffledp.collection.analysis.prefixes import surely_there
 from shuffledp.collection.pipeline import Job, Questionnaire
 from shuffledp.display.fonts import drawable, plain
 from shuffledp.display.palette import COLOURS, QUIET
 from shuffledp.display.plot import dress, new_figure, save_figure
-from shuffledp.display.text import console, print_rows, printable
+from shuffledp.display.sentences import say
+from shuffledp.display.text import print_rows, printable
+from shuffledp.labels import counted
 
 _MOST_BARS = 40
-_NOTE = 100
+_NOTE = 108
 """Characters in a line below a picture."""
+_LETTER = 4.6
+"""Points, of what stands beside a row: the note begins below it."""
+_TICKS = 8
+"""Numbers below a histogram, about."""
 
 
 def print_estimate(job: Job, found: Estimate) -> None:
     """A table with error bars, then the privacy."""
-    title = f"{job.task} of {', '.join(job.columns)}: {found.reports:,} reports"
-    print_table(title, found)
+    title = f"{job.task} of {', '.join(job.columns)}: {counted(found.reports, 'report')}"
+    print_table(title, told_from_noise(job, found))
+
+
+def told_from_noise(job: Job, found: Estimate) -> Estimate:
+    """Of words that were searched for, those that noise does not explain."""
+    if job.task != "heavy-hitters":
+        return found
+    clear = (found.interval()[0] > 0.0) & surely_there(job.device, found, job.most)
+    kept = np.flatnonzero(clear)
+    if not (others := len(found.names) - kept.size):
+        return found
+    left_out = f"{counted(others, 'word')} left out that may be noise"
+    return replace(
+        found,
+        names=tuple(found.names[i] for i in kept),
+        values=found.values[kept],
+        variances=found.variances[kept],
+        note="; ".join(filter(None, (found.note, left_out))),
+    )
 
 
 def print_answers(done: Questionnaire, answers: Sequence[Estimate]) -> None:
     """A table for each question, then what all of them cost together."""
     for question, found in zip(done.questions, answers, strict=True):
         sent = len(question.messages)
-        many = f"{sent} messages each: " if sent > 1 else ""
+        many = f"{counted(sent, 'message')} each: " if sent > 1 else ""
         remark = f"{many}{question.messages[0].described}"
-        title = f"{question.asked.about}: {found.reports:,} reports"
-        print_table(title, replace(found, label=""), [remark])
-    console().print(printable(f"privacy of all: {done.label}"), soft_wrap=True)
+        title = f"{question.asked.about}: {counted(found.reports, 'report')}"
+        shown = told_from_noise(question.asked, found)
+        print_table(title, replace(shown, label=""), [remark])
+    say(printable(f"privacy of all: {done.label}"))
 
 
 def print_table(title: str, found: Estimate, remarks: Sequence[str] = ()) -> None:
     """Estimates with error bars, then what they cost."""
-    dropped = f"{found.dropped:,} rows dropped"
+    dropped = f"{counted(found.dropped, 'row')} dropped"
     errors = np.sqrt(found.variances)
     raw = [] if found.raw is None else [found.raw]
     numbers = zip(found.values, errors, *found.interval(), *raw, strict=True)
@@ -72,30 +99,93 @@ def to_its_error(number: float, error: float) -> str:
 
 def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:
     """The estimates with 95 % error bars, the largest first if there are many."""
-    names = [plain(str(name)) for name in found.names]
-    said = plain(f"{job.task} of {', '.join(job.columns)}"), plain(found.label)
-    with drawable([*names, *said, plain(found.note)]):
-        figure, axes = new_figure(height=2.0 + 0.28 * min(len(names), _MOST_BARS))
-        draw_estimate(found, axes, said[0])
-        save_figure(figure, path)
+    title = f"{job.task} of {', '.join(job.columns)}".replace(",", ", ").replace(",  ", ", ")
+    _save(_panels(title, told_from_noise(job, found)), found.label, path)
 
 
 def save_answers(done: Questionnaire, answers: Sequence[Estimate], path: str | Path) -> None:
     """A panel for each question, the privacy of all below the last."""
-    about = [plain(each.asked.about) for each in done.questions]
-    names = [plain(str(name)) for found in answers for name in found.names]
-    with drawable([*names, *about, plain(done.label)]):
-        rows = [2.0 + 0.28 * min(len(found.names), _MOST_BARS) for found in answers]
-        figure, panels = new_figure(height=sum(rows) / len(rows), rows=len(rows))
-        for i, (axes, title) in enumerate(zip(np.atleast_1d(panels), about, strict=True)):
-            last = i == len(answers) - 1
-            found = answers[i] if last else replace(answers[i], label="")
-            draw_estimate(found, axes, title)
+    shown = [
+        panel
+        for question, found in zip(done.questions, answers, strict=True)
+        for panel in _panels(question.asked.about, told_from_noise(question.asked, found))
+    ]
+    _save(shown, answers[-1].label, path)
+
+
+def _panels(title: str, found: Estimate) -> list[tuple[str, Estimate]]:
+    """What fits on one axis together: shares of cells do not beside numbers of their range."""
+    cells = [x for x in found.parts if x.has_frequencies] if isinstance(found, Together) else []
+    if not isinstance(found, Together) or not cells:
+        return [(title, found)]
+    numbers = Together.of(found.quantity, [x for x in found.parts if not x.has_frequencies])
+    cells[-1] = replace(cells[-1], note=found.note)
+    titled = zip([title, *[""] * len(cells)], [numbers, *cells], strict=True)
+    return [(name, replace(part, guarantee=found.guarantee)) for name, part in titled]
+
+
+def _save(shown: Sequence[tuple[str, Estimate]], label: str, path: str | Path) -> None:
+    """One below the other; what they cost below the last."""
+    names = [plain(str(name)) for _, found in shown for name in found.names]
+    said = [plain(words) for title, found in shown for words in (title, found.note)]
+    with drawable([*names, *said, plain(label)]):
+        heights = [
+            3.4 if isinstance(found, Shares) else 2.0 + 0.28 * min(len(found.names), _MOST_BARS)
+            for _, found in shown
+        ]
+        figure, places = new_figure(height=sum(heights) / len(shown), rows=len(shown))
+        places = np.atleast_1d(places)
+        places[0].get_gridspec().set_height_ratios(heights)
+        for axes, (title, found) in zip(places, shown, strict=True):
+            last = axes is places[-1]
+            draw_estimate(replace(found, label=label if last else ""), axes, plain(title))
         save_figure(figure, path)
 
 
 def draw_estimate(found: Estimate, axes: Any, title: str = "") -> None:
     """Frequencies as bars from zero, other numbers as dots, with 95 % error bars."""
+    if isinstance(found, Shares):
+        _draw_cells(found, axes)
+    else:
+        _draw_rows(found, axes)
+    note = "; ".join(filter(None, (found.label, found.note)))
+    if note:
+        beside = 8 if isinstance(found, Shares) else max(len(str(x)) for x in found.names or [""])
+        axes.annotate(
+            textwrap.fill(plain(note), _NOTE),
+            (0.0, 0.0),
+            xytext=(-_LETTER * beside, -34),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="top",
+            fontsize=7,
+            color=QUIET,
+        )
+    dress(axes, title)
+    axes.grid(visible=False, axis="x" if isinstance(found, Shares) else "y")
+
+
+def _colour(found: Estimate) -> str:
+    return COLOURS["PROVEN"] if found.guarantee is not None else QUIET
+
+
+def _draw_cells(found: Shares, axes: Any) -> None:
+    """A histogram, in the order of the numbers."""
+    low, high = found.interval()
+    places, colour = np.arange(len(found.names)), _colour(found)
+    axes.bar(places, found.values, width=0.9, color=colour, alpha=0.55)
+    reach = [found.values - low, high - found.values]
+    axes.errorbar(places, found.values, yerr=reach, fmt="none", ecolor="black", lw=0.8)
+    axes.axhline(0.0, color="black", lw=0.8)
+    edges = [str(name).partition(" to ")[0] for name in found.names]
+    every = max(1, len(edges) // _TICKS)
+    axes.set_xticks(places[::every] - 0.5, edges[::every], fontsize=8)
+    axes.margins(x=0.01)
+    axes.set_ylabel("share of a cell, with 95 % intervals", fontsize=8)
+
+
+def _draw_rows(found: Estimate, axes: Any) -> None:
+    """A bar or a dot beside each name."""
     order = np.arange(len(found.names))
     if len(order) > _MOST_BARS:
         order = np.argsort(-found.values)[:_MOST_BARS]
@@ -103,7 +193,7 @@ def draw_estimate(found: Estimate, axes: Any, title: str = "") -> None:
     low, high = found.interval()
     values, places = found.values[order], np.arange(len(order))
     errors = [values - low[order], high[order] - values]
-    colour = COLOURS["PROVEN"] if found.guarantee is not None else QUIET
+    colour = _colour(found)
     if found.quantity == "frequency":
         axes.barh(places, values, height=0.7, color=colour, alpha=0.55)
         axes.axvline(0.0, color="black", lw=0.8)
@@ -125,17 +215,3 @@ def draw_estimate(found: Estimate, axes: Any, title: str = "") -> None:
     axes.invert_yaxis()
     axes.margins(x=0.12, y=0.12)
     axes.set_xlabel(f"{found.quantity}, with 95 % intervals", fontsize=8)
-    note = "; ".join(filter(None, (found.label, found.note)))
-    if note:
-        axes.annotate(
-            textwrap.fill(plain(note), _NOTE),
-            (0.0, 0.0),
-            xytext=(0, -34),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            va="top",
-            fontsize=7,
-            color=QUIET,
-        )
-    dress(axes, title)
-    axes.grid(visible=False, axis="y")

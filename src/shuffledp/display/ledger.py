@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from shuffledp.display.text import print_rows
+from shuffledp.labels import counted
 from shuffledp.ledger import Balance, Receipt
 from shuffledp.ledger.amounts import limit_in_words
 
@@ -65,7 +66,7 @@ def print_history(balance: Balance, receipts: Sequence[Receipt]) -> None:
             each.recorded.replace("T", " ").removesuffix("+00:00"),
             _percent(each.rule.share(each.lost)),
             each.label or "-",
-            f"{each.entry.rounds:,} x {each.entry.what}",
+            f"{counted(each.entry.rounds, 'round')} of {each.entry.what}",
         ]
         for each in receipts
     ]

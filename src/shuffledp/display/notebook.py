@@ -24,7 +24,7 @@ from shuffledp.display.estimates import to_its_error
 from shuffledp.display.palette import COLOURS, QUIET
 from shuffledp.display.text import NAMES
 from shuffledp.errors import MissingExtraError, ParameterError
-from shuffledp.labels import Interval, Value, in_full, outward
+from shuffledp.labels import Interval, Value, counted, in_full, outward
 
 _VERDICTS = {"PROVEN": "PROVEN", "REFUTED": "REFUTED", "OPEN": "HEURISTIC"}
 
@@ -183,7 +183,7 @@ def _(result: Estimate) -> Sheet:
             result.names, result.values, errors, low, high, strict=True
         )
     ]
-    title = f"{result.quantity}: {result.reports:,} reports"
+    title = f"{result.quantity}: {counted(result.reports, 'report')}"
     notes = [f"privacy: {result.label}" if result.label else "", result.note]
     return Sheet(title, ["", "estimate", "error", "low", "high"], rows, notes)
 

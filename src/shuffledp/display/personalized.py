@@ -80,7 +80,7 @@ def draw_guarantees(answer: Guarantees, axes: Any) -> None:
         axes.plot(at, at, "k:", label="own budget, unshuffled")
     if min(upper) > 0.0:
         axes.set_yscale("log")
-    axes.set(xlabel="own budget eps_i", ylabel=f"{NAMES[answer.quantity]} after shuffling")
+    axes.set(xlabel="own budget", ylabel=f"{NAMES[answer.quantity]} after shuffling")
     shown = "visible" if "travels" in answer.warning else "hidden"
     title = f"{NAMES[answer.quantity]} by own budget, budgets {shown}"
     dress(axes, "; ".join(filter(None, (title, answer.uncovered))))

@@ -12,16 +12,16 @@ from shuffledp.collection.planning.plan import CURATOR, NOBODY
 from shuffledp.display.palette import QUIET, TRUST
 from shuffledp.display.plot import dress, new_figure, save_figure
 from shuffledp.display.text import print_rows
-from shuffledp.labels import in_full, outward
+from shuffledp.labels import counted, in_full, outward
 
 
 def _title(plan: Plan) -> str:
     target, task = plan.target, plan.task
     said = [
-        f"{task.name}: {target.n:,} user{'s' if target.n > 1 else ''}",
+        f"{task.name}: {counted(target.n, 'user')}",
         f"epsilon {in_full(target.epsilon)}",
         f"delta {in_full(target.delta)}",
-        f"{target.rounds:,} round{'s' if target.rounds > 1 else ''}",
+        counted(target.rounds, "round"),
     ]
     if isinstance(task, Sometimes):
         said.append(f"check-in {in_full(task.rate)}")
@@ -85,9 +85,9 @@ def print_together(found: Together, about: Sequence[str]) -> None:
     parts = zip(about, found.shares, found.choices, strict=True)
     errors = dict.fromkeys(f"{each.task.name}: {each.task.error}" for each in found.wanted)
     print_rows(
-        f"{len(about)} questions: {target.n:,} users, epsilon {in_full(target.epsilon)},"
-        f" delta {in_full(target.delta)} together, {target.rounds:,} round"
-        f"{'s' if target.rounds > 1 else ''}",
+        f"{counted(len(about), 'question')}: {counted(target.n, 'user')}, epsilon"
+        f" {in_full(target.epsilon)}, delta {in_full(target.delta)} together,"
+        f" {counted(target.rounds, 'round')}",
         ["question", "randomizer", "messages", "eps0", "error", "of the budget"],
         [row(*part) for part in parts],
         [

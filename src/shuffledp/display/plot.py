@@ -28,6 +28,8 @@ _TITLE, _LEGEND = 68, 84
 _DEEPEST, _TINY = 1e-12, 1e-300
 """How far down a delta is drawn unless asked for; stands for 0 on a log axis."""
 _AXES = {"epsilon": "epsilon", "order": "order", "alpha": "type I error"}
+_LOSSES = NAMES | {"tradeoff": "1 - type I error - type II error"}
+"""What is drawn: of a trade-off the distance from the diagonal, on which nothing would be seen."""
 
 
 def new_figure(
@@ -87,7 +89,8 @@ def _dress_axes(axes: Any) -> None:
             continue
         low, high = sorted(axis.get_view_interval())
         axis.set_minor_formatter(NullFormatter())
-        if high < 50.0 * low:
+        decades = math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1 if low > 0.0 else 2
+        if high < 50.0 * low or decades < 2:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axis.set_major_formatter(FuncFormatter(_plain))
 
@@ -135,12 +138,14 @@ def save_account(
     protocol: BoundedProtocol, given: str, at: float, interval: Interval, path: str | Path
 ) -> None:
     """The curve the question is about, and the bounds compared at the point asked."""
-    bounds = protocol.bounds(**{given: at})
+    bounds = _as_losses(protocol.bounds(**{given: at}), {given: at})
     figure, (left, right) = new_figure(2, height=_height(bounds))
     question = "alpha" if given == "alpha" else "order" if given == "order" else "epsilon"
     grid = _abscissas(protocol, given, at, interval)
     _draw_band(left, question, grid, *protocol.band(**{question: grid}))
     ends = [interval.lower, interval.upper]
+    if given == "alpha":
+        ends = _gains([at, at], ends)
     if interval.quantity == "epsilon":
         left.plot(ends, [at, at], "k|-", label="the question asked")
     else:
@@ -150,12 +155,28 @@ def save_account(
             _DEEPEST, *(x / 30.0 for x in (ends if given == "epsilon" else [at]) if x > 0.0)
         )
         left.set_ylim(max(lowest, _TINY), 1.5)
-    dress(left, f"{NAMES[QUESTIONS[question]]} over {_AXES[question]}")
+    gain = "what any attack gains over guessing"
+    over = f"{NAMES[QUESTIONS[question]]} over {_AXES[question]}"
+    dress(left, gain if given == "alpha" else over)
     _draw_bounds(right, bounds, interval.quantity)
     figure.suptitle(
         f"{protocol}: {NAMES[interval.quantity]} at {given} = {in_full(at)}", fontsize=11
     )
     save_figure(figure, path)
+
+
+def _gains(type_one: list[float], type_two: list[float]) -> list[float]:
+    """What an attack with these errors has over one that guesses."""
+    return [max(0.0, 1.0 - x - y) for x, y in zip(type_one, type_two, strict=True)]
+
+
+def _as_losses(values: list[Value], question: dict[str, float]) -> list[Value]:
+    """Of a trade-off the gains, so that more is worse as everywhere else."""
+    if "alpha" not in question:
+        return values
+    alphas = [question["alpha"]] * len(values)
+    gains = _gains(alphas, [value.value for value in values])
+    return [replace(value, value=gain) for value, gain in zip(values, gains, strict=True)]
 
 
 def _height(bounds: list[Value]) -> float:
@@ -191,21 +212,19 @@ def _draw_band(
     axes: Any, question: str, grid: list[float], lower: list[float], upper: list[float]
 ) -> None:
     """Guaranteed and leaked, and the truth between them."""
-    deltas, loss = question == "epsilon", question != "alpha"
-    if deltas:
+    if question == "alpha":
+        lower, upper = _gains(grid, upper), _gains(grid, lower)
+    if question == "epsilon":
         lower, upper = ([max(x, _TINY) for x in ends] for ends in (lower, upper))
-    guaranteed, leaked = (upper, lower) if loss else (lower, upper)
     axes.fill_between(
         grid, lower, upper, color=COLOURS["PROVEN"], alpha=0.25, label="the truth lies here"
     )
-    axes.plot(grid, guaranteed, color=COLOURS["PROVEN"], lw=3.0, label="guaranteed (PROVEN)")
+    axes.plot(grid, upper, color=COLOURS["PROVEN"], lw=3.0, label="guaranteed (PROVEN)")
     axes.plot(
-        grid, leaked, color=COLOURS["FIXED_PAIR"], ls=(0, (5, 4)), label="leaked by a data set"
+        grid, lower, color=COLOURS["FIXED_PAIR"], ls=(0, (5, 4)), label="leaked by a data set"
     )
-    if not loss:
-        axes.plot([0.0, 1.0], [1.0, 0.0], "k:", lw=1.0, label="perfect privacy")
-    axes.set(xlabel=_AXES[question], ylabel=NAMES[QUESTIONS[question]])
-    if loss:
+    axes.set(xlabel=_AXES[question], ylabel=_LOSSES[QUESTIONS[question]])
+    if question != "alpha":
         axes.set_yscale("log")
     if question == "order":
         axes.set_xscale("log")
@@ -220,7 +239,7 @@ def _draw_bounds(axes: Any, values: list[Value], quantity: str) -> None:
     from matplotlib.lines import Line2D
 
     positive = [value.value for value in values if 0.0 < value.value < math.inf]
-    if quantity != "tradeoff" and positive and max(positive) > 20.0 * min(positive):
+    if positive and max(positive) > 20.0 * min(positive):
         axes.set_xscale("log")
         axes.set_xlim(0.7 * min(positive), 1.4 * max(positive))
     for place, value in enumerate(values, start=1):
@@ -229,9 +248,9 @@ def _draw_bounds(axes: Any, values: list[Value], quantity: str) -> None:
         axes.plot(value.value, place, "o", ms=5, color=colour, mfc=GROUND if open_ else colour)
     names = ["the truth", *(value.theorem for value in values)]
     axes.set_yticks(range(len(names)), names, fontsize=7)
-    axes.set_xlabel(NAMES[quantity])
+    axes.set_xlabel(_LOSSES[quantity])
     axes.invert_yaxis()
-    _mark_ends(axes, values, quantity)
+    _mark_ends(axes, values)
     dress(axes, "bounds compared")
     shown = [status for status in COLOURS if any(v.status.value == status for v in values)]
     handles = [Line2D([], [], ls="", marker="o", color=COLOURS[status]) for status in shown]
@@ -239,9 +258,8 @@ def _draw_bounds(axes: Any, values: list[Value], quantity: str) -> None:
     legend_below(axes, [*handles, open_dot], [*shown, "open: leaked by a data set"])
 
 
-def _mark_ends(axes: Any, values: list[Value], quantity: str) -> None:
+def _mark_ends(axes: Any, values: list[Value]) -> None:
     """The interval: from the most that is leaked to the least that is guaranteed."""
-    most, least = (min, max) if quantity == "tradeoff" else (max, min)
     leaked = [v.value for v in values if v.direction is Direction.LOWER]
     proven = [
         v.value
@@ -250,7 +268,7 @@ def _mark_ends(axes: Any, values: list[Value], quantity: str) -> None:
     ]
     if not leaked or not proven:
         return
-    ends = most(leaked), least(proven)
+    ends = max(leaked), min(proven)
     axes.axvspan(*sorted(ends), color=COLOURS["PROVEN"], alpha=0.18, lw=0.8)
     axes.plot(ends, [0, 0], "-", color=COLOURS["PROVEN"], lw=5, solid_capstyle="butt")
     axes.plot(ends[0], 0, "|", color=COLOURS["FIXED_PAIR"], ms=11, mew=2)
@@ -277,7 +295,7 @@ def save_comparison(
     sweeps = quantity in {"epsilon", "delta"}
     varied = _other_budgets(protocol) if sweeps else []
     figure, places = _beside(sweeps + bool(varied), _height(values))
-    _draw_bounds(places[0], values, quantity)
+    _draw_bounds(places[0], _as_losses(values, question), quantity)
     if sweeps:
         crowds = [max(10, round(protocol.n * 10**power)) for power in (-1.0, -0.5, 0.0, 0.5, 1.0)]
         crowds = [min(n + protocol.colluders, 10**12) for n in crowds]

@@ -11,7 +11,7 @@ from shuffledp import checks
 from shuffledp.accounting.protocols import Counted, Rounds, Shuffled, Stated, describe, restore
 from shuffledp.accounting.randomizers import Repeated
 from shuffledp.errors import LedgerError, ParameterError
-from shuffledp.ledger.amounts import amount
+from shuffledp.ledger.amounts import amount, limit_in_words
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Guarantee:
         object.__setattr__(self, "delta", amount("delta", self.delta, below=1))
 
     def __str__(self) -> str:
-        return f"stated ({self.epsilon}, {self.delta})-DP"
+        epsilon, delta = (limit_in_words(Decimal(x)) for x in (self.epsilon, self.delta))
+        return f"stated ({epsilon}, {delta})-DP"
 
 
 Spendable = Shuffled | Counted | Rounds | Guarantee

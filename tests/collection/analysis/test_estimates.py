@@ -45,6 +45,7 @@ from shuffledp.collection.analysis import (
     simplex,
 )
 from shuffledp.collection.analysis.means import Counted, decoder
+from shuffledp.collection.analysis.prefixes import surely_there
 from shuffledp.collection.devices import device, secure, simulation
 from shuffledp.collection.devices.prefixes import PrefixDevice
 
@@ -520,3 +521,19 @@ def test_nothing_is_frequent() -> None:
         tally.add(machine.encode(np.arange(40) * 997, simulation(seed)))
         found.append(len(tally.estimate().names))
     assert 0 in found
+
+
+def test_words_surely_there_are_there() -> None:
+    """Of 60 searches among noise, few name an absent word; a frequent one is always named."""
+    machine = device(OnePrefix(16, 4, eps0=5.0))
+    assert isinstance(machine, PrefixDevice)
+    wrong = 0
+    for seed in range(60):
+        tally = FrequentWords(machine)
+        words = np.repeat([7, 40_000, 12_345], [1500, 480, 20])
+        tally.add(machine.encode(words, simulation(seed)))
+        found = tally.estimate()
+        sure = set(np.array(found.names)[surely_there(machine, found)].tolist())
+        assert {7, 40_000} <= sure
+        wrong += bool(sure - {7, 40_000, 12_345})
+    assert wrong <= 9  # 3 at most expected: above this once in 1,000

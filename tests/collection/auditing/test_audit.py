@@ -215,3 +215,11 @@ def test_command() -> None:
     assert "simulated" not in shown
     shown = CliRunner().invoke(main, [*line.split(), "--simulation", "1"]).stdout
     assert "simulated randomness: protects nobody" in shown
+    claimed = CliRunner().invoke(main, [*line.split(), "--epsilon", "0.2", "--json"])
+    assert claimed.exit_code == 1
+    found = json.loads(claimed.stdout)
+    assert found["violated"] is True
+    assert found["epsilon"] == 0.2 < found["claimed"]["upper"]
+    wrong = CliRunner().invoke(main, [*line.split(), "--epsilon", "-1"])
+    assert wrong.exit_code == 2
+    assert "--epsilon must be" in wrong.output

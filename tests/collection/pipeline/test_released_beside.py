@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from shuffledp.interfaces.cli import main
+from shuffledp.labels import counted
 
 TARGET = "--epsilon 1 --delta 1e-6"
 SECRET = "Zoe-secret-value"
@@ -245,7 +246,7 @@ def test_bad_rows(task: str, kind: str) -> None:
     assert found["label"].endswith("NOT COVERED: how many rows were dropped")
     assert found["not_covered"] == ["NOT COVERED: how many rows were dropped"]
     shown = _call(f"{line} --on-bad-rows drop --minimum 450 --out x.csv").stdout
-    assert f"{len(bad)} rows dropped\n" in shown
+    assert f"{counted(len(bad), 'row')} dropped\n" in shown
     assert "NOT COVERED: how many rows were dropped" in shown
     assert "NOT COVERED: how many rows were dropped" in Path("x.csv").read_text()
     assert "promised batch of 502" in _refused(f"{line} --on-bad-rows drop --minimum 502")

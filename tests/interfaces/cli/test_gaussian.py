@@ -48,7 +48,7 @@ def test_account_json_holds_the_pair() -> None:
 
 def test_compare_lists_the_published_ones() -> None:
     data = json.loads(_run("compare", *SETTING, "--sensitivity", "1", "--order", "16", "--json"))
-    status = {entry["theorem"]: entry["status"] for entry in data}
+    status = {entry["theorem"]: entry["status"] for entry in data["bounds"]}
     assert status["shuffle-gaussian"] == "FIXED_PAIR"
     assert status["liew-2023-theorem-3"] == "HEURISTIC"
     assert status["liew-2023-corollary-1"] == "PROVEN"

@@ -69,7 +69,7 @@ def test_tables_for_people(store: str) -> None:
     assert "rounds left: of stated (0.1, 0)-DP" in shown
     for done in ("recorded", "recorded before, nothing more is lost"):
         said = _run(store, "spend", "users", "--epsilon", "0.1", "--key", "k").stdout
-        assert said.startswith(f"{done}: users #2, 1 x stated (0.1, 0)-DP\n")
+        assert said.startswith(f"{done}: users #2, 1 round of stated (0.1, 0)-DP\n")
     receipt = _json(store, "spend", "users", *KRR)
     assert str(receipt["digest"]) in _run(store, "verify").stdout
 
@@ -147,7 +147,7 @@ def test_rules_that_cannot_be(tmp_path: Path, options: list[str], message: str) 
 @pytest.mark.parametrize(
     ("command", "arguments", "message"),
     [
-        ("spend", ["users"], "given (--n), or a stated guarantee"),
+        ("spend", ["users"], "--n must be given, or else --epsilon"),
         ("spend", ["users", "--epsilon", "0.1", "--n", "5"], "left out with a protocol"),
         ("spend", ["users", "--delta", "0.1"], "with --epsilon only"),
         ("spend", ["users", "--epsilon", "abc"], "exact decimal"),

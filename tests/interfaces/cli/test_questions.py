@@ -171,3 +171,16 @@ def test_calibrate_and_account_know_messages() -> None:
     assert 0.5e-6 < cost["delta"]["upper"] <= 1e-6
     once = _answer("account", *asked[:-2], "--eps0", repr(found["eps0"]), "--epsilon", "1")
     assert once["delta"]["upper"] < 1e-9
+
+
+def test_columns_of_a_file_of_tasks_are_not_options() -> None:
+    Path("wrong.toml").write_text(TASKS.replace('"minutes"', '"minuts"'))
+    refused = _run("run", "survey.csv", "--tasks", "wrong.toml", *TARGET)
+    assert refused.exit_code == 2
+    assert "--tasks must be a file whose columns are each one of the 4 names" in refused.output
+
+
+def test_rows_are_faults_of_the_data() -> None:
+    words = ["--column", "transport", "--task", "mean", "--low", "0", "--high", "1"]
+    refused = _run("run", "survey.csv", *words, *TARGET)
+    assert refused.output.startswith("Error: DATA must be numbers (row 1). What is there")

@@ -10,6 +10,7 @@ from shuffledp.accounting.bounds.counters import Counter
 from shuffledp.accounting.protocols.counted import Counted
 from shuffledp.accounting.protocols.rounds import Rounds
 from shuffledp.errors import ParameterError
+from shuffledp.labels import counted
 
 NEIGHBOURS = {"replace": "replaced", "remove": "removed"}
 """One user's value is another one, or none; whatever is sent without a value is still sent."""
@@ -62,7 +63,7 @@ class Crowded(Released):
         """Who takes part, and what may change, for people."""
         parts = []
         if self.minimum_batch is not None:
-            parts.append(f"at least {self.minimum_batch:,} users")
+            parts.append(f"at least {counted(self.minimum_batch, 'user')}")
         if self.colluders:
             parts.append(f"{self.colluders:,} colluding")
         return [*parts, f"values {NEIGHBOURS[self.neighbours]}"]

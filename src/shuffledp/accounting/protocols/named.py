@@ -134,6 +134,14 @@ def protocol(
     return Shuffled(build(**mechanism), n, colluders or 0, minimum_batch)
 
 
+def out_of_place(name: str) -> str:
+    """When a parameter of such protocols is left out, in words."""
+    takers = [each for each, row in SHAPES.items() if name in (*row.needs, *row.takes)]
+    if not takers or name == "neighbours":
+        takers = ["one whose analyst sees counts only (or --only-sums is given)"]
+    return f"left out unless the mechanism is {' or '.join(takers)}"
+
+
 def deployment(
     mechanism: str, only_sums: bool | None = None, rounds: int | None = None, **given: Any
 ) -> Deployment:
@@ -143,9 +151,7 @@ def deployment(
         messages = shape.pop("messages")
         for name, value in shape.items():
             if value is not None:
-                raise ParameterError(
-                    name, "left out unless --only-sums or a mechanism that counts is given", value
-                )
+                raise ParameterError(name, out_of_place(name), value)
         once = protocol(mechanism=mechanism, rounds=rounds, **given)
         return once if messages is None else once ** checks.count("messages", messages)
     epochs = shape.pop("epochs")
@@ -155,7 +161,7 @@ def deployment(
         )
         raise ParameterError("epochs", f"left out with {other}", epochs)
     made = _counted(mechanism, shape, given)
-    times = epochs if rounds is None else rounds
+    times = rounds if epochs is None else checks.count("epochs", epochs)
     return made if times is None else Rounds([(made, times)])
 
 

@@ -37,7 +37,7 @@ from shuffledp.accounting.protocols.base import QUESTIONS, Protocol, asked
 from shuffledp.accounting.protocols.budgets import expand
 from shuffledp.accounting.randomizers.families import Family
 from shuffledp.errors import InternalError, ParameterError, RegimeError, answering
-from shuffledp.labels import Interval, Value
+from shuffledp.labels import Interval, Value, counted
 from shuffledp.numerics.enclosure import QUICK, SEARCH
 from shuffledp.numerics.lattice_sum import SumLaw, sum_law
 from shuffledp.numerics.logs import complement_above
@@ -261,10 +261,7 @@ class Personalized(Protocol):
             return self._class(*self._class_cuts()[-1], _Wanted(QUESTIONS[given], value))
 
     def __str__(self) -> str:
-        text = (
-            f"{self.n:,} user{'s' * (self.n > 1)}, {self.family.name},"
-            f" budgets from {self.budgets[0]:g} to"
-        )
+        text = f"{counted(self.n, 'user')}, {self.family.name}, budgets from {self.budgets[0]:g} to"
         text += f" {self.budgets[-1]:g}, shuffled"
         return text + (", budgets visible" if self.budgets_visible else ", budgets hidden")
 

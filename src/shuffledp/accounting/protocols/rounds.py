@@ -158,7 +158,10 @@ class Rounds(BoundedProtocol):
         return Rounds([*self.entries, *other.entries])
 
     def __str__(self) -> str:
-        return "; ".join(f"{entry}, {count:,} times" for entry, count in self.entries)
+        return "; ".join(
+            f"{entry}, {'once' if count == 1 else f'{count:,} times'}"
+            for entry, count in self.entries
+        )
 
     def _rounds(self) -> list[AnyRound]:
         rounds: list[AnyRound] = []

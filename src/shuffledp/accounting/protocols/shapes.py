@@ -33,6 +33,7 @@ from shuffledp.accounting.randomizers.noise import (
     PolyaNoise,
 )
 from shuffledp.errors import ParameterError
+from shuffledp.labels import counted
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Aggregated(Crowded):
 
     def __str__(self) -> str:
         parts = [
-            f"{self.n:,} user" + "s" * (self.n > 1),
+            counted(self.n, "user"),
             str(self.randomizer),
             "only sums released",
         ]
@@ -210,7 +211,7 @@ class SampleThreshold(Released):
         return self.scenes()[0]
 
     def __str__(self) -> str:
-        users = "any number of users" if self.n is None else f"{self.n:,} user" + "s" * (self.n > 1)
+        users = "any number of users" if self.n is None else counted(self.n, "user")
         above = f" to {self.threshold + self.spread}" if self.spread else ""
         return (
             f"{users}, each reporting with probability {self.rate:g}, counts below"

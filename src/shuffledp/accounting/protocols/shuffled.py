@@ -11,6 +11,7 @@ from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.protocols.base import BoundedProtocol, Bounds
 from shuffledp.accounting.randomizers import Randomizer, Repeated, Subsampled
 from shuffledp.errors import ParameterError
+from shuffledp.labels import counted
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,9 @@ class Shuffled(BoundedProtocol):
         return self.using(Repeated(self.randomizer, rounds))
 
     def __str__(self) -> str:
-        parts = [f"{self.n:,} user" + "s" * (self.n > 1), str(self.randomizer), "shuffled"]
+        parts = [counted(self.n, "user"), str(self.randomizer), "shuffled"]
         if self.minimum_batch is not None:
-            parts.append(f"at least {self.minimum_batch:,} reports")
+            parts.append(f"at least {counted(self.minimum_batch, 'report')}")
         if self.colluders:
             parts.append(f"{self.colluders:,} colluding")
         return ", ".join(parts)

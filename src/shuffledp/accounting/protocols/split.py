@@ -12,6 +12,7 @@ from shuffledp.accounting.protocols.base import Bounds
 from shuffledp.accounting.protocols.crowds import Crowded
 from shuffledp.accounting.randomizers.noise import NoiseShare
 from shuffledp.errors import ParameterError
+from shuffledp.labels import counted
 from shuffledp.numerics.split import split_distance
 
 _FEWEST = 3
@@ -94,7 +95,7 @@ class SplitAndMix(Crowded):
 
     def __str__(self) -> str:
         parts = [
-            f"{self.n:,} user" + "s" * (self.n > 1),
+            counted(self.n, "user"),
             str(self.share),
             f"split into {self.messages} messages modulo {self.modulus} and shuffled",
         ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from shuffledp import checks
 from shuffledp.accounting.randomizers.base import VictimPair, Wrapper, wrapped
 from shuffledp.errors import ConversionError
+from shuffledp.labels import counted
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Subsampled(_OfRounds):
         object.__setattr__(self, "m", checks.count("m", self.m))
 
     def __str__(self) -> str:
-        return f"{self.randomizer}, {self.m:,} user{'s' * (self.m > 1)} drawn"
+        return f"{self.randomizer}, {counted(self.m, 'user')} drawn"
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ from shuffledp.errors import ParameterError
 _BLOCK = 1 << 14
 _CELLS = 1 << 20
 """Reports times words at a time."""
+_BY_CHANCE = 0.05
+"""That any word is called surely there and is not."""
 
 
 def _close(files: list[SpillFile]) -> None:
@@ -152,3 +154,23 @@ class FrequentWords:
                 hashed = np.mod(block[:, :-1].astype(np.float64) @ digits, g)  # whole: exact
                 out += (hashed == block[:, -1:]).sum(axis=0)
         return out
+
+
+def surely_there(device: Device, found: Estimate, most: int = 32) -> NDArray[np.bool_]:
+    """Which of the words found no chance explains: of all words looked at, all absent ones stay
+    below what these have, 19 times out of 20.
+
+    A report supports an absent word with a chance q of its own, so Chernoff's bound for binomial
+    tails holds for each, and they share the twentieth.
+    """
+    device = device.speaking
+    assert isinstance(device, PrefixDevice)
+    none, all_ = law(device.inner).frequencies(np.array([0.0, 1.0]))
+    q = -none / (all_ - none)
+    seen = np.clip(found.values / (all_ - none) + q, q, 1.0)
+    users = found.reports / device.lengths
+    with np.errstate(divide="ignore", invalid="ignore"):
+        misses = np.where(seen < 1.0, (1.0 - seen) * np.log((1.0 - seen) / (1.0 - q)), 0.0)
+        deviance = users * (seen * np.log(seen / q) + misses)
+    looked_at = most << device.step
+    return np.asarray(deviance >= np.log(looked_at / _BY_CHANCE))

@@ -70,6 +70,9 @@ class Audit:
     delta: float
     trials: int
     claimed: Interval
+    """What is proven of the mechanism, and what it leaks."""
+    epsilon: float
+    """The claim: what is proven, unless another was given."""
     direct: float
     """epsilon is at least this: ln((true positives - delta) / false positives)."""
     ordered: float | None
@@ -106,6 +109,7 @@ class Audit:
             "delta": self.delta,
             "trials": self.trials,
             "claimed": self.claimed.to_dict(),
+            "epsilon": self.epsilon,
             "direct": self.direct,
             "ordered": self.ordered,
             "place": self.place,
@@ -130,6 +134,7 @@ def audit(
     *,
     delta: float,
     trials: int,
+    epsilon: float | None = None,
     stream: Stream | None = None,
     path: Path | None = None,
     release: Release | None = None,
@@ -145,6 +150,8 @@ def audit(
         Where epsilon is compared.
     trials
         So many for each world; one in ten serves to choose thresholds only.
+    epsilon
+        The claim at delta; what is proven of the mechanism unless given.
     stream
         Where randomness comes from.
     path
@@ -170,7 +177,10 @@ def audit(
     machine = device(randomizer)
     n, trials = checks.count("n", n), checks.count("trials", trials)
     delta = checks.probability("delta", delta)
+    if epsilon is not None:
+        epsilon = checks.non_negative("epsilon", epsilon)
     claimed = Shuffled(machine.randomizer, n).epsilon(delta)
+    promised = claimed.upper if epsilon is None else epsilon
     attack = Attack(machine, n)
     path = path or EmbeddedPath(stream or secure())
     orders = order_tests(path.orders(n, trials))
@@ -190,8 +200,7 @@ def audit(
         bounds["family"] = lambda failure: _family(build, eps0, n, delta, counts, failure)
     shown = {name: bound(FAILURE) for name, bound in bounds.items()}
     leaks = any(
-        shown[name] > claimed.upper and bound(FALSE_ALARM) > claimed.upper
-        for name, bound in bounds.items()
+        shown[name] > promised and bound(FALSE_ALARM) > promised for name, bound in bounds.items()
     )
     return Audit(
         machine.randomizer,
@@ -199,6 +208,7 @@ def audit(
         delta,
         trials,
         claimed,
+        promised,
         shown["direct"],
         shown.get("ordered"),
         place,

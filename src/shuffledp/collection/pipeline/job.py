@@ -34,7 +34,7 @@ from shuffledp.collection.pipeline.tables import arrow
 from shuffledp.collection.planning import MeanQuantiles, Target, Task, plan
 from shuffledp.collection.shuffling.shuffler import MEMORY
 from shuffledp.errors import NOT_SHOWN, ParameterError
-from shuffledp.labels import Interval, in_full
+from shuffledp.labels import Interval, counted, in_full
 
 DISTRIBUTION = ("mean,quantiles", "mean,quantiles,histogram")
 """Several answers from one report of a number."""
@@ -299,8 +299,8 @@ class Job:
         found = Together.of("estimate", scaled)
         return replace(
             found,
-            note=f"limits of quantiles and cells hold wherever inside a window of {window:.3g}"
-            " users are",
+            note="limits of quantiles and cells assume nothing of where users are inside a window"
+            f" of {window:.3g}",
         )
 
     @property
@@ -323,7 +323,7 @@ class Job:
         """What the answer cost, and what the guarantee does not cover:
         the same words wherever it is shown."""
         device = self.described
-        users = device if self.counts_users else f"{self.n:,} users, {device}"
+        users = device if self.counts_users else f"{counted(self.n, 'user')}, {device}"
         dropped = [DROPPED] * (self.bad_rows == "drop")
         if not self.shuffled:
             alone = f"{UNSHUFFLED}; each report alone is {device}"

@@ -29,7 +29,7 @@ from shuffledp.collection.planning import Choice, Target, Vector, Wanted, togeth
 from shuffledp.collection.planning.tasks import TURNED
 from shuffledp.collection.shuffling.shuffler import MEMORY
 from shuffledp.errors import ParameterError
-from shuffledp.labels import Interval, in_full
+from shuffledp.labels import Interval, counted, in_full
 
 
 @dataclass(frozen=True)
@@ -327,11 +327,12 @@ class Questionnaire:
         """What all answers together cost, and under which condition."""
         sent = len(self.messages)
         together = (
-            f"{self.n:,} users, {sent} messages each, shuffled separately and linked by nothing"
+            f"{sent} messages each, shuffled separately and linked by nothing"
             if sent > 1
-            else f"{self.n:,} users, {self.messages[0].described}"
+            else self.messages[0].described
         )
-        said = [f"{privacy(self.guarantee, self.delta, self.uncovered)}, {together}"]
+        users = counted(self.n, "user")
+        said = [f"{privacy(self.guarantee, self.delta, self.uncovered)}, {users}, {together}"]
         if self.guarantee.upper > self.epsilon:
             said.append(f"NOT the promised epsilon {in_full(self.epsilon)}")
         return "; ".join(said + [DROPPED] * (self._first.bad_rows == "drop"))

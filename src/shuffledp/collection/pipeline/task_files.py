@@ -107,14 +107,14 @@ def _read(tasks: str | Path) -> list[dict[str, Any]]:
 
 def _question(number: int, given: dict[str, Any], promise: dict[str, Any]) -> Question:
     def wrong(condition: str, value: object) -> ParameterError:
-        return ParameterError("tasks", f"with {condition} (task {number})", value)
+        return ParameterError("tasks", f"a file whose task {number} has {condition}", value)
 
     try:
         for name in given:
-            checks.one_of("tasks", name, _KEYS)
-        kind = checks.one_of("task", given.get("task"), TASKS)
+            checks.one_of("each key", name, _KEYS)
+        kind = checks.one_of("'task'", given.get("task"), TASKS)
     except ParameterError as error:
-        raise wrong(f"names {error.condition}", error.value) from None
+        raise wrong(f"{error.parameter} {error.condition}", error.value) from None
     for name, value in given.items():
         said, holds = _KEYS[name]
         if not holds(value):

@@ -16,6 +16,7 @@ from shuffledp.interfaces.cli.collection import bar, job, show
 from shuffledp.interfaces.cli.group import Group
 from shuffledp.interfaces.cli.options import Count, json_option, plot_option, print_json
 from shuffledp.interfaces.cli.paths import READ, TABLE, WRITTEN
+from shuffledp.labels import counted
 
 if TYPE_CHECKING:
     from shuffledp.service.analyst import Opened
@@ -199,7 +200,7 @@ def open_batch(batch: str, keys: tuple[str, ...], out: str, as_json: bool) -> No
     if as_json:
         print_json(_said(opened) | {"file": out})
         return
-    say(f"{out}: {opened.reports:,} reports of {opened.batch.task.title!r}")
+    say(f"{out}: {counted(opened.reports, 'report')} of {opened.batch.task.title!r}")
     _warn(opened)
 
 
@@ -224,7 +225,8 @@ def _said(opened: Opened) -> dict[str, Any]:
 def _warn(opened: Opened) -> None:
     if opened.unusable:
         say(
-            f"warning: {opened.unusable:,} reports left out: no device of the task sends them",
+            f"warning: {counted(opened.unusable, 'report')} left out:"
+            " no device of the task sends such",
             err=True,
         )
 
@@ -236,7 +238,7 @@ def _warn(opened: Opened) -> None:
 )
 @click.option("--reports", type=TABLE, help="Also keep the opened reports in this file.")
 @click.option("--out", type=TABLE, help="Write the estimates to this .csv or .parquet file.")
-@click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
+@click.option("--simplex", is_flag=True, help="Make frequencies non-negative with sum 1.")
 @json_option
 @plot_option
 def collect(

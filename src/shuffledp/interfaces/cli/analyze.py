@@ -12,7 +12,7 @@ from shuffledp.interfaces.cli.paths import READ, TABLE
 @click.command()
 @click.argument("reports", type=READ)
 @click.option("--out", type=TABLE, help="Write the estimates to this .csv or .parquet file.")
-@click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
+@click.option("--simplex", is_flag=True, help="Make frequencies non-negative with sum 1.")
 @click.option(
     "--unshuffled", is_flag=True, help="Take reports that were not shuffled; outputs say so."
 )

@@ -21,7 +21,13 @@ from shuffledp.interfaces.cli.options import json_option, print_json
 )
 @click.option("--full", is_flag=True, help="A finer grid: more crowds, more deltas.")
 @click.option("--mechanism", "only", help="Only the part of the grid with this mechanism.")
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes that compute.",
+)
 @json_option
 def atlas(out: Path, full: bool, only: str | None, workers: int, as_json: bool) -> None:
     """Where do published bounds hold, and where does a data set break them?

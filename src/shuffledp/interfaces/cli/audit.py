@@ -12,7 +12,7 @@ from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.collection import bar, simulation_option, stream
 from shuffledp.interfaces.cli.options import Count, device_options, json_option, print_json
-from shuffledp.labels import in_full
+from shuffledp.labels import counted, in_full
 
 if TYPE_CHECKING:
     from shuffledp.collection.auditing import Audit, OrderTest, Power
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.command()
 @device_options
 @click.option("--n", type=Count(), required=True, help="Number of users in a batch.")
+@click.option("--epsilon", type=float, help="epsilon of the claim; what is proven unless given.")
 @click.option("--delta", type=float, required=True, help="delta of the claim.")
 @click.option(
     "--trials", type=Count(), default=100_000, show_default=True, help="Trials per data set."
@@ -38,6 +39,7 @@ def audit(
     context: click.Context,
     /,
     n: int,
+    epsilon: float | None,
     delta: float,
     trials: int,
     master: str | None,
@@ -65,7 +67,9 @@ def audit(
 
         path = EnginePath(Spark(session(master)))
     with bar("attacking", all_trials(int(trials), single=path.single)) as advance:
-        found = attack(asked, n, delta=delta, trials=int(trials), path=path, advance=advance)
+        found = attack(
+            asked, n, delta=delta, trials=int(trials), epsilon=epsilon, path=path, advance=advance
+        )
     if as_json:
         print_json(found.to_dict())
     else:
@@ -80,9 +84,11 @@ def _print(found: Audit) -> None:
     from shuffledp.collection.devices import SIMULATED
     from shuffledp.display.text import print_rows
 
-    claim = found.claimed
-    share = 100.0 / claim.upper if claim.upper > 0.0 else 0.0
-    rows: list[list[object]] = [["claimed", "<=", claim.upper, 100.0 * bool(claim.upper)]]
+    claim, proven = found.epsilon, found.claimed.upper
+    share = 100.0 / claim if claim > 0.0 else 0.0
+    rows: list[list[object]] = [["claimed", "<=", claim, 100.0 * bool(claim)]]
+    if proven != claim:
+        rows.append(["proven", "<=", proven, share * proven])
     attacks = [("likelihood ratio of the counts", found.direct)]
     if found.ordered is not None and found.place is not None:
         attacks.append((f"report in place {found.place + 1}, which tells most", found.ordered))
@@ -92,19 +98,19 @@ def _print(found: Audit) -> None:
     verdict = "VIOLATED" if found.violated else "not violated"
     if found.violated and not found.leaks:
         verdict += " by the order of release"
-    elif not found.violated and any(value > claim.upper for _, value in attacks):
+    elif not found.violated and any(value > claim for _, value in attacks):
         verdict += ", but a bound is above it: run more trials"
     elif not any(value for _, value in attacks):
         verdict += ": nothing was seen, which more trials may change"
     print_rows(
-        f"epsilon at delta {in_full(found.delta)}: {found.n:,} users,"
+        f"epsilon at delta {in_full(found.delta)}: {counted(found.n, 'user')},"
         f" {found.randomizer} ({found.path})",
         ["bound", "", "epsilon", "% of the claim"],
         rows,
         [
-            f"claim {verdict}; {found.trials:,} trials per data set; a bound is wrong with"
+            f"claim {verdict}; {counted(found.trials, 'trial')} per data set; a bound is wrong with"
             f" probability at most {FAILURE:g}, a violation with {FALSE_ALARM:g}",
-            _power(found.power, found.claimed.upper),
+            _power(found.power, claim),
         ],
     )
     _print_orders(found.orders, found.uniform)

@@ -9,7 +9,7 @@ import click
 from shuffledp import checks
 from shuffledp.accounting.protocols import SigmaCalibration, calibrate_allocation, calibrate_sigma
 from shuffledp.accounting.protocols import calibrate as find
-from shuffledp.accounting.protocols.named import SHAPE, SHAPES, smallest
+from shuffledp.accounting.protocols.named import SHAPE, SHAPES, out_of_place, smallest
 from shuffledp.accounting.randomizers.catalogue import build
 from shuffledp.display.sentences import say
 from shuffledp.display.waiting import waiting
@@ -63,9 +63,7 @@ def calibrate(
         if name == "messages":
             continue
         if (value := mechanism.pop(name)) is not None:
-            raise ParameterError(
-                name, "left out unless --only-sums or a mechanism that counts is given", value
-            )
+            raise ParameterError(name, out_of_place(name), value)
     if mechanism["mechanism"] == "gaussian":
         _sigma(n, epsilon, delta, status, as_json, eps0=eps0, **mechanism)
         return

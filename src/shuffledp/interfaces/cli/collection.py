@@ -97,7 +97,7 @@ _question_about_data = added(
     click.option(
         "--minimum",
         type=Count(),
-        help="Fewest reports to release, which the guarantee is for (default: n).",
+        help="Fewest reports to release; the guarantee is for so many (default: n).",
     ),
     click.option(
         "--on-bad-rows",

@@ -43,7 +43,8 @@ def compare(
 
         save_comparison(deployment, values, quantity, asked, plot)
     if as_json:
-        print_json([value.to_dict() for value in values])
+        listed = [value.to_dict() for value in values]
+        print_json({"quantity": quantity, "bounds": listed, "no_answer": dict(silent)})
         return
     from shuffledp.display.text import print_comparison
 

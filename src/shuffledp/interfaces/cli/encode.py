@@ -18,6 +18,7 @@ from shuffledp.interfaces.cli.collection import (
 )
 from shuffledp.interfaces.cli.options import json_option, print_json
 from shuffledp.interfaces.cli.paths import TABLE
+from shuffledp.labels import counted
 
 
 class Part(click.ParamType):  # type: ignore[type-arg]  # generic only from click 8.2
@@ -92,9 +93,9 @@ def encode(
             }
         )
         return
-    say(f"{number:,} reports: {asked.device.randomizer}")
+    say(f"{counted(number, 'report')}: {asked.device.randomizer}")
     if dropped:
-        say(f"{dropped:,} rows dropped")
+        say(f"{counted(dropped, 'row')} dropped")
     say(f"{out}: NOT SHUFFLED; hand it to the shuffler only")
     if simulation is not None:
         say(SIMULATED)

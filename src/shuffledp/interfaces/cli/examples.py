@@ -51,7 +51,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "encode": (f"encode survey.csv {_TRANSPORT} {_TARGET} --out reports.parquet",),
     "shuffle": ("shuffle reports.parquet --out shuffled.parquet",),
     "analyze": ("analyze shuffled.parquet --simplex",),
-    "audit": ("audit --mechanism krr --k 4 --eps0 3 --n 100 --delta 1e-4 --trials 5000",),
+    "audit": (
+        "audit --mechanism krr --k 4 --eps0 3 --n 100 --delta 1e-4 --trials 5000",
+        "audit --mechanism krr --k 4 --eps0 3 --n 100 --epsilon 0.5 --delta 1e-4 --trials 5000",
+    ),
     "train shuffled-sgd": ("train shuffled-sgd --simulation --epochs 3 --plot accuracy.png",),
     "train check-in": ("train check-in --simulation --rounds 20 --folder run",),
     "ledger init": (

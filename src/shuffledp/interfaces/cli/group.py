@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from shuffledp.display.sentences import say
-from shuffledp.errors import ParameterError, ShuffleDPError
+from shuffledp.errors import NOT_SHOWN, ParameterError, ShuffleDPError
 
 _OPTIONS = {"column": "columns", "m": "drawn", "rate": "check_in", "deltas": "local_delta"}
 """Parameters whose options are called otherwise."""
@@ -55,6 +55,12 @@ def write_commands(
         formatter.write_dl(
             [(each.name or "", each.get_short_help_str(limit=1000)) for each in commands]
         )
+
+
+def _got(value: object) -> str:
+    if value == NOT_SHOWN:
+        return "What is there instead is not shown"
+    return "Nothing was given" if value is None else f"Got {value!r}"
 
 
 class Group(click.Group):
@@ -115,7 +121,8 @@ class Group(click.Group):
             options = {each.name: each for each in self.commands[ctx.invoked_subcommand].params}
             other = options.get(_OPTIONS.get(error.parameter, ""))
             option = options.get(error.parameter, other)
-            if isinstance(option, click.Option):
-                got = "Nothing was given" if error.value is None else f"Got {error.value!r}"
-                return f"{option.opts[0]} must be {error.condition}. {got}."
+            if option is not None:
+                by_name = isinstance(option, click.Option)
+                named = option.opts[0] if by_name else option.human_readable_name
+                return f"{named} must be {error.condition}. {_got(error.value)}."
         return str(error)

@@ -168,7 +168,7 @@ def spend(
     """Record --rounds of a protocol for COHORT, if its budget holds them. Release afterwards."""
     what = _spendable(epsilon, delta, described)
     if what is None:
-        raise ParameterError("n", "given (--n), or a stated guarantee (--epsilon)", None)
+        raise ParameterError("n", "given, or else --epsilon, a guarantee you state", None)
     count = 1 if rounds is None else rounds
     book = Ledger.open(store, timeout)
     if dry_run:
@@ -181,7 +181,8 @@ def spend(
         print_json(receipt.to_dict() | {"repeated": receipt.repeated})
         return
     done = "recorded before, nothing more is lost" if receipt.repeated else "recorded"
-    say(f"{done}: {cohort} #{receipt.number}, {receipt.entry.rounds:,} x {receipt.entry.what}")
+    spent = counted(receipt.entry.rounds, "round")
+    say(f"{done}: {cohort} #{receipt.number}, {spent} of {receipt.entry.what}")
     say(f"lost in all: {receipt.rule.shown(receipt.lost)}")
     say(f"rule: {receipt.claim}")
     say(f"digest: {receipt.digest}")
@@ -198,7 +199,7 @@ def _say_what_would_be_lost(
         amounts = {name: str(amount) for name, amount in lost.items()}
         print_json({**found, **claim.to_dict(), "lost": amounts})
         return
-    say(f"nothing was recorded: {cohort}, {rounds:,} x {what} would fit")
+    say(f"nothing was recorded: {cohort}, {counted(rounds, 'round')} of {what} would fit")
     say(f"lost in all, then: {now.rule.shown(lost)}")
     say(f"rule: {claim}")
 

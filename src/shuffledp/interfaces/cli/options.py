@@ -112,8 +112,7 @@ def command_name(context: click.Context) -> str:
     return " ".join(names)
 
 
-def print_json(data: object) -> None:
-    """JSON on stdout; infinities and NaN are never written. Objects name their schema."""
-    if isinstance(data, dict):
-        data = {"schema": f"{command_name(click.get_current_context())}/{SCHEMA}", **data}
-    click.echo(json.dumps(data, indent=2, allow_nan=False))
+def print_json(data: Mapping[str, object]) -> None:
+    """JSON on stdout, which names its schema; infinities and NaN are never written."""
+    named = {"schema": f"{command_name(click.get_current_context())}/{SCHEMA}", **data}
+    click.echo(json.dumps(named, indent=2, allow_nan=False))

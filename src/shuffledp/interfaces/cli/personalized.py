@@ -23,6 +23,7 @@ from shuffledp.interfaces.cli.collection import (
 )
 from shuffledp.interfaces.cli.options import json_option, plot_option, print_json
 from shuffledp.interfaces.cli.paths import READ, TABLE
+from shuffledp.labels import counted
 
 if TYPE_CHECKING:
     from shuffledp.accounting.protocols.personalized import Guarantees
@@ -119,5 +120,5 @@ def personalized(
     from shuffledp.display.personalized import print_classes
 
     print_classes(guarantees)
-    print_table(f"frequencies of {column}: {found.reports:,} reports", found)
+    print_table(f"frequencies of {column}: {counted(found.reports, 'report')}", found)
     say(guarantees.warning, err=True)

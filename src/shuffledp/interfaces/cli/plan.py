@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError
 from shuffledp.interfaces.cli.options import Count, json_option, plot_option, print_json
 from shuffledp.interfaces.cli.paths import READ, WRITTEN
@@ -182,7 +183,7 @@ def plan(
     print_attacks(list(zip(rows, threats, strict=True)))
     click.echo("next:")
     for step in next_steps:
-        click.echo(f"  {step}")
+        _print_step(step)
     if commands[1:]:
         click.echo("other rows of the table:")
     for command in commands[1:]:
@@ -198,6 +199,14 @@ _DATA = {
     "vector": "--low LEAST --high MOST",
 }
 """What else a run of a task has to be told."""
+
+
+def _print_step(step: str) -> None:
+    """A command in one line, to paste; a remark broken between words."""
+    if step.startswith("("):
+        say(f"  {step}")
+    else:
+        click.echo(f"  {step}")
 
 
 def _before(plan: Plan, saved: str | None) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from shuffledp.errors import ParameterError
@@ -17,6 +19,18 @@ _OF_FILE = (
     *("eps0",),
 )
 """Options that a file of tasks takes the place of."""
+
+
+@contextmanager
+def blamed_on(tasks: str | None) -> Iterator[None]:
+    """Columns that are not there were named in the file of tasks, if there is one."""
+    try:
+        yield
+    except ParameterError as error:
+        if tasks is None or error.parameter != "column":
+            raise
+        condition = f"a file whose columns are each {error.condition}"
+        raise ParameterError("tasks", condition, error.value) from error
 
 
 def asked(data: str, tasks: str | None, messages: int | None, **question: Any) -> Questionnaire:

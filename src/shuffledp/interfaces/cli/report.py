@@ -28,7 +28,13 @@ from shuffledp.interfaces.cli.paths import READ
     help="Send through this Oblivious HTTP relay: the shuffler does not see this machine's address."
     " Needs --document, as fetching it would show the address.",
 )
-@click.option("--attempts", type=click.IntRange(1, 100), default=8, show_default=True)
+@click.option(
+    "--attempts",
+    type=click.IntRange(1, 100),
+    default=8,
+    show_default=True,
+    help="How often to try before giving up.",
+)
 @json_option
 def report(
     url: str, value: str, document: str | None, relay: str | None, attempts: int, as_json: bool

@@ -35,7 +35,9 @@ def reproduce(item: str | None, show_list: bool, run_all: bool, out: Path, as_js
             click.echo(f"{name:28} {entry.title}{takes}")
         return
     if run_all == (item is not None):
-        raise ParameterError("item", "an item of --list, or --all, or --list", item)
+        raise ParameterError(
+            "item", "one of those --list shows, unless --all or --list is given", item
+        )
     if item is not None:
         checks.one_of("item", item, ITEMS)
     from shuffledp.display.text import print_rows, progress
@@ -52,4 +54,4 @@ def reproduce(item: str | None, show_list: bool, run_all: bool, out: Path, as_js
             remarks = [*result.remarks, "files: " + ", ".join(files)]
             print_rows(ITEMS[name].title, result.columns, result.rows, remarks)
     if as_json:
-        print_json(results if run_all else results[0])
+        print_json({"results": results} if run_all else results[0])

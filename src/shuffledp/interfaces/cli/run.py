@@ -21,7 +21,7 @@ from shuffledp.interfaces.cli.collection import (
 )
 from shuffledp.interfaces.cli.options import Count, json_option, plot_option
 from shuffledp.interfaces.cli.paths import TABLE
-from shuffledp.interfaces.cli.questions import answer
+from shuffledp.interfaces.cli.questions import answer, blamed_on
 from shuffledp.interfaces.cli.questions import asked as asked_questions
 
 
@@ -29,7 +29,7 @@ from shuffledp.interfaces.cli.questions import asked as asked_questions
 @questions_about_data
 @click.option("--out", type=TABLE, help="Write the estimates to this .csv or .parquet file.")
 @click.option("--reports", type=TABLE, help="Also write the shuffled reports to this file.")
-@click.option("--simplex", is_flag=True, help="Move frequencies to the nearest law.")
+@click.option("--simplex", is_flag=True, help="Make frequencies non-negative with sum 1.")
 @click.option("--non-negative", is_flag=True, help="Move frequencies below 0 to 0.")
 @click.option(
     "--spark",
@@ -37,7 +37,7 @@ from shuffledp.interfaces.cli.questions import asked as asked_questions
     metavar="MASTER",
     help="Run on this Spark cluster, such as local[2] or spark://host:7077 (Parquet only).",
 )
-@click.option("--rounds", type=Count(), help="Rounds that keep the guarantee together (shapes).")
+@click.option("--rounds", type=Count(), help="Rounds that share the guarantee (shapes).")
 @click.option(
     "--colluders", type=Count(), help="Users who tell the analyst what they sent (shapes)."
 )
@@ -90,18 +90,19 @@ def run(
         for name, value in (("reports", reports), ("master", master), *limits.items()):
             if value is not None:
                 raise ParameterError(name, "left out where users send several messages", value)
-        answer(
-            asked_questions(data, tasks, messages, **question),
-            data,
-            book=book,
-            simulation=simulation,
-            memory=memory,
-            out=out,
-            plot=plot,
-            as_json=as_json,
-            simplex=simplex,
-            non_negative=non_negative,
-        )
+        with blamed_on(tasks):
+            answer(
+                asked_questions(data, tasks, messages, **question),
+                data,
+                book=book,
+                simulation=simulation,
+                memory=memory,
+                out=out,
+                plot=plot,
+                as_json=as_json,
+                simplex=simplex,
+                non_negative=non_negative,
+            )
         return
     asked = job(data, counted=limits, **question)
     if isinstance(asked, CountedJob):

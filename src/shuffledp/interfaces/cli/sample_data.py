@@ -14,7 +14,9 @@ from shuffledp.interfaces.cli.paths import WRITTEN
 @click.command("sample-data")
 @click.argument("out", type=WRITTEN, default="survey.csv")
 @click.option("--rows", type=Count(), default=20_000, show_default=True, help="Invented people.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Other people.")
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="Another number invents other people."
+)
 @click.option("--tasks", type=WRITTEN, help="Also write questions about it to this file.")
 @json_option
 def sample_data(out: str, rows: int, seed: int, tasks: str | None, as_json: bool) -> None:

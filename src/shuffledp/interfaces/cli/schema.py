@@ -24,8 +24,8 @@ def schemas() -> dict[str, Any]:
 def schema(command: tuple[str, ...], as_json: bool) -> None:
     """The JSON schema of what COMMAND prints with --json, or a list of all that have one.
 
-    Objects name it in their field `schema`, as "ledger show/1"; the number grows when a field goes
-    or means something else. --json: all schemas.
+    Each answer names it in its field `schema`, as "ledger show/1"; the number grows when a field
+    goes or means something else. --json: all schemas.
     """
     known = schemas()
     if not command:

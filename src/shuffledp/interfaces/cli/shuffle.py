@@ -16,6 +16,7 @@ from shuffledp.interfaces.cli.collection import (
 )
 from shuffledp.interfaces.cli.options import Count, json_option, print_json
 from shuffledp.interfaces.cli.paths import READ, TABLE
+from shuffledp.labels import counted
 
 
 @click.command()
@@ -24,7 +25,7 @@ from shuffledp.interfaces.cli.paths import READ, TABLE
 @click.option(
     "--minimum",
     type=Count(),
-    help="Fewest reports to release, which the guarantee is for (default: as promised).",
+    help="Fewest reports to release; the guarantee is for so many (default: as promised).",
 )
 @ledger_options
 @simulation_option
@@ -40,7 +41,7 @@ def shuffle(
     memory: int,
     as_json: bool,
 ) -> None:
-    """Put REPORTS in an order that tells nothing; too few are refused.
+    """Put REPORTS in an order drawn uniformly at random; too few are refused.
 
     Several parts of one collection are shuffled together; each user must be in one of them only,
     and reports may be released once only.
@@ -79,5 +80,5 @@ def shuffle(
             }
         )
         return
-    say(f"{out}: {number:,} reports shuffled")
+    say(f"{out}: {counted(number, 'report')} shuffled")
     say(f"privacy: {job.label}")

@@ -24,7 +24,7 @@ def theorems(theorem_id: str | None, as_json: bool) -> None:
         return
     known = all_theorems()
     if as_json:
-        print_json([theorem.to_dict() for theorem in known])
+        print_json({"theorems": [theorem.to_dict() for theorem in known]})
         return
     from shuffledp.display.text import print_theorems
 

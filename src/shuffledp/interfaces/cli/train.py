@@ -72,7 +72,7 @@ def train() -> None:
 @train.command()
 @json_option
 def presets(as_json: bool) -> None:
-    """The settings that have a name."""
+    """Settings that have a name."""
     from shuffledp.training.presets import PRESETS
 
     if as_json:
@@ -99,7 +99,7 @@ def shuffled_sgd(preset: str | None, **given: Any) -> None:
 @click.option("--sigma", type=float, help="Deviation of a report's noise, in clipping norms.")
 @click.option("--rate", type=float, help="Probability that a client reports in a round.")
 @click.option("--rounds", type=Count(), help="Number of rounds.")
-@click.option("--momentum", type=float, help="Share of a step that is made again with the next.")
+@click.option("--momentum", type=float, help="Share of each step that carries over to the next.")
 def check_in(preset: str | None, **given: Any) -> None:
     """Shuffled check-in with Gaussian noise (Liew, Takahashi 2023, section 5.2)."""
     _train("check-in", preset or "small-check-in", **given)

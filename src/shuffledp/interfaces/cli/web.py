@@ -16,8 +16,20 @@ _BACKLOG = 1024
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8571, show_default=True)
-@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8571,
+    show_default=True,
+    help="Port to listen on; 0: any that is free.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=2,
+    show_default=True,
+    help="Processes that compute.",
+)
 @click.option(
     "--deadline",
     type=click.FloatRange(0.1, 3600.0),

@@ -96,7 +96,7 @@ def _panel(rows: list[Row], eps0: float) -> Callable[[Any], None]:
                 edgecolors="black",
                 alpha=shade,
                 lw=0.8,
-                label=f"before, n = {n:,}",
+                label=f"without, n = {n:,}",
             )
             axes.scatter(
                 now,
@@ -105,7 +105,7 @@ def _panel(rows: list[Row], eps0: float) -> Callable[[Any], None]:
                 color=COLOURS["PROVEN"],
                 alpha=shade,
                 lw=0.0,
-                label=f"now, n = {n:,}",
+                label=f"with, n = {n:,}",
                 zorder=3,
             )
         axes.axvline(1.0, color="black", lw=0.8, zorder=0)

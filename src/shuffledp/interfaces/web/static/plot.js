@@ -1,6 +1,7 @@
 // Plots as self-contained SVG: colours are read from the page, so that an exported picture keeps them.
 const NS = "http://www.w3.org/2000/svg";
-const WIDTH = 460, HEIGHT = 300, LEFT = 62, RIGHT = 14, TOP = 30, BOTTOM = 44;
+// Narrower on a phone, where the page would shrink the letters with the picture.
+const WIDTH = document.documentElement.clientWidth < 500 ? 360 : 460, HEIGHT = 300, LEFT = 62, RIGHT = 14, TOP = 30, BOTTOM = 44;
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 export const STATUS = { PROVEN: "proven", FIXED_PAIR: "fixed", ASYMPTOTIC: "limit", HEURISTIC: "doubt", REFUTED: "refuted" };
@@ -134,10 +135,12 @@ function hover(svg, points, x, y, loss, { xlabel, ylabel }) {
 export function dotPlot({ bounds, label, xlabel, loss }) {
   const shown = bounds.filter((b) => b.value !== null && b.value > 0);
   const row = 17, height = 60 + row * shown.length;
-  const svg = sheet(Math.max(height, 80), label);
+  const legend = Object.keys(STATUS).filter((name) => shown.some((b) => b.status === name)).map((name) => [name, 30 + 6.6 * name.length]);
+  const wraps = legend.reduce((sum, [, wide]) => sum + wide, 8) > WIDTH;
+  const svg = sheet(Math.max(height, 80) + (wraps ? 16 : 0), label);
   if (!shown.length) { svg.append(text(12, 40, "every bound is 0 or infinite here")); return svg; }
   const values = shown.map((b) => b.value), low = Math.min(...values), high = Math.max(...values);
-  const log = high > 20 * low, left = 172;
+  const log = high > 20 * low, left = 16 + 5.4 * Math.max(...shown.map((b) => b.theorem.length));
   const x = log ? scale(low / 1.3, high, left, WIDTH - 70, true) : scale(0, high, left, WIDTH - 70, false);
   for (const value of x.ticks) svg.append(element("line", { x1: x.at(value), x2: x.at(value), y1: 4, y2: height - 44, stroke: colour("grid") }));
   shown.forEach((b, i) => {
@@ -148,11 +151,12 @@ export function dotPlot({ bounds, label, xlabel, loss }) {
       element("title", {}, `${b.theorem}: ${words}, ${b.status}, ${b.direction}`)));
     svg.append(text(x.at(b.value) + 9, y + 11, words, { "font-size": 10 }));
   });
-  let at = 8;
-  for (const status of Object.keys(STATUS).filter((name) => shown.some((b) => b.status === name))) {
-    svg.append(element("circle", { cx: at + 5, cy: height - 15, r: 4.5, fill: colour(STATUS[status]) }));
-    svg.append(text(at + 14, height - 11, status, { "font-size": 10, class: "legend" }));
-    at += 30 + 6.6 * status.length;
+  let at = 8, line = height - 15;
+  for (const [status, wide] of legend) {
+    if (at + wide > WIDTH) { at = 8; line += 16; }
+    svg.append(element("circle", { cx: at + 5, cy: line, r: 4.5, fill: colour(STATUS[status]) }));
+    svg.append(text(at + 14, line + 4, status, { "font-size": 10, class: "legend" }));
+    at += wide;
   }
   const axis = log ? `${xlabel}, log scale` : xlabel;
   svg.append(text(WIDTH - RIGHT, height - 30, `${axis}; open: leaked by a data set`, { "text-anchor": "end", "font-size": 10 }));
