@@ -13,7 +13,8 @@ from shuffledp.collection.devices.categorical import (
     HadamardDevice,
     HashingDevice,
     ResponseDevice,
-    SubsetDevice,
+    SubsetList,
+    Subsets,
     UnaryDevice,
     hadamard_rows,
 )
@@ -62,14 +63,15 @@ def law(device: Device, x: Any) -> Law:
                 mass *= one if bit else 1 - one
             out[_packed(bits)] += mass
         return out
-    if isinstance(device, SubsetDevice):
+    if isinstance(device, Subsets):
         k, d, without = device.k, device.d, Fraction(device.without, ONE)
         for chosen in itertools.combinations(range(k), d):
             inside = x in chosen
             mass = (
                 (1 - without) / math.comb(k - 1, d - 1) if inside else without / math.comb(k - 1, d)
             )
-            out[_packed(tuple(int(v in chosen) for v in range(k)))] += mass
+            listed = isinstance(device, SubsetList)
+            out[chosen if listed else _packed(tuple(int(v in chosen) for v in range(k)))] += mass
         return out
     if isinstance(device, HashingDevice):
         for seed in itertools.product(range(device.g), repeat=device.digits):

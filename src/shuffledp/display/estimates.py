@@ -19,6 +19,8 @@ from shuffledp.display.plot import dress, new_figure, save_figure
 from shuffledp.display.text import console, print_rows, printable
 
 _MOST_BARS = 40
+_MOST_ROWS, _FEW_ROWS = 1000, 100
+"""Tables longer than the first are cut to the second; files hold all."""
 _NOTE = 100
 """Characters in a line below a picture."""
 
@@ -43,12 +45,15 @@ def print_answers(done: Questionnaire, answers: Sequence[Estimate]) -> None:
 def print_table(title: str, found: Estimate, remarks: Sequence[str] = ()) -> None:
     """Estimates with error bars, then what they cost."""
     dropped = f"{found.dropped:,} rows dropped"
+    kept: Sequence[int] = range(len(found.names))
+    if len(kept) > _MOST_ROWS:
+        remarks = [*remarks, f"the {_FEW_ROWS} largest of {len(kept):,} (all: --json, --out)"]
+        kept = np.argsort(-found.values, kind="stable")[:_FEW_ROWS].tolist()
     errors = np.sqrt(found.variances)
     raw = [] if found.raw is None else [found.raw]
-    numbers = zip(found.values, errors, *found.interval(), *raw, strict=True)
+    numbers = np.stack([found.values, errors, *found.interval(), *raw], axis=1)
     rows = [
-        [name, *(to_its_error(x, row[1]) for x in row)]
-        for name, row in zip(found.names, numbers, strict=True)
+        [found.names[i], *(to_its_error(x, errors[i]) for x in numbers[i].tolist())] for i in kept
     ]
     first = found.quantity if found.quantity == "quantile" else ""
     print_rows(

@@ -17,7 +17,8 @@ from shuffledp.collection.devices.categorical import (
     HadamardDevice,
     HashingDevice,
     ResponseDevice,
-    SubsetDevice,
+    SubsetList,
+    Subsets,
     UnaryDevice,
     hadamard_rows,
 )
@@ -72,9 +73,11 @@ def _(device: UnaryDevice, value: int) -> Likelihood:
 
 
 @likelihood.register
-def _(device: SubsetDevice, value: int) -> Likelihood:
+def _(device: Subsets, value: int) -> Likelihood:
     without = device.without / ONE
-    return _either(_bit(value), 1.0 - without, without * device.d / (device.k - device.d))
+    listed = isinstance(device, SubsetList)
+    held = (lambda reports: (reports == value).any(axis=1)) if listed else _bit(value)
+    return _either(held, 1.0 - without, without * device.d / (device.k - device.d))
 
 
 @likelihood.register

@@ -166,13 +166,12 @@ class Job:
     def calibrated(self, progress: Callable[[Any], Any] = iter) -> Job:
         """With the largest local budget the guarantee allows; 'best' picks the mechanism, too."""
         target = Target(self.epsilon, self.delta, self.n)
-        known = self.question.randomizers()
-        checks.one_of("mechanism", self.mechanism, ["best", *known])
         if self.mechanism == "best":
             best = plan(self.question, target, progress).best
             name, strength = best.name, best.strength
         else:
-            name, strength = self.mechanism, target.largest(known[self.mechanism])[0]
+            name = self.question.known(self.mechanism, "best")
+            strength = target.largest(self.question.randomizers()[name])[0]
         return replace(self, mechanism=name, strength=strength).with_windows()
 
     def with_windows(self) -> Job:
@@ -184,10 +183,9 @@ class Job:
 
     def at_budget(self, eps0: float) -> Job:
         """With this local budget, as a plan found it; what it guarantees is computed."""
-        known = self.question.randomizers()
         if self.mechanism == "best":
             raise ParameterError("mechanism", "named, with a local budget", self.mechanism)
-        build = known[checks.one_of("mechanism", self.mechanism, known)]
+        build = self.question.randomizers()[self.question.known(self.mechanism)]
         if build(checks.positive("eps0", eps0)).eps0 == math.inf:
             raise ParameterError("eps0", "left out for noise without a pure budget", eps0)
         fixed = replace(self, strength=eps0).with_windows()
@@ -356,7 +354,7 @@ class Job:
         try:
             lists = {name: tuple(given[name]) for name in ("columns", "categories")}
             job = cls(**given | lists)
-            checks.one_of("mechanism", job.mechanism, job.question.randomizers())
+            job.question.known(job.mechanism)
             checks.positive("strength", job.strength)
             _ = job.device  # whatever it refuses is refused here
         except ParameterError as error:

@@ -106,6 +106,11 @@ class Plan(Shown, Drawn):
         return limits(self.target) if self.task.name == "mean" else []
 
     @property
+    def left_out(self) -> list[str]:
+        """Randomizers that are not ranked, and why, in words."""
+        return [f"{name}: {why}" for name, why in self.task.left_out.items()]
+
+    @property
     def advice(self) -> list[str]:
         """What the best choice means, in plain words."""
         best, users = self.best, f"{self.target.n:,} user{'s' if self.target.n > 1 else ''}"
@@ -154,6 +159,7 @@ class Plan(Shown, Drawn):
             "choices": [choice.to_dict() for choice in self.choices],
             "baselines": [choice.to_dict() for choice in self.baselines],
             "limits": [limit.to_dict() for limit in self.limits],
+            "left_out": self.left_out,
         }
 
 
