@@ -105,10 +105,11 @@ def law(device: Device, x: Any) -> Law:
                 out[(j, *report)] = p / device.dimensions
         return out
     if isinstance(device, PrefixDevice):
-        for number in range(1, device.lengths + 1):
-            prefix = x >> (device.bits - number * device.step)
+        for number in range(1, device.lengths + 2):
+            counted = number > device.lengths  # by half of the users
+            prefix = x if counted else x >> (device.bits - number * device.step)
             for report, p in law(device.inner, prefix).items():
-                out[(number, *report)] = p / device.lengths
+                out[(number, *report)] = p / 2 if counted else p / (2 * device.lengths)
         return out
     raise NotImplementedError(type(device))
 

@@ -414,7 +414,7 @@ def test_words_in_files_are_counted_as_in_memory() -> None:
         assert first.names == second.names
         assert first.names[:2] == (60_001, 17)
         assert np.array_equal(first.values, second.values)
-        assert "too large" in first.note
+        assert "is found with 95 % probability" in first.note
 
 
 def test_only_frequencies_are_combined() -> None:

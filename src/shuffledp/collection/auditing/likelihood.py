@@ -105,7 +105,7 @@ def _(device: HadamardDevice, value: int) -> Likelihood:
 def _(device: PrefixDevice, value: int) -> Likelihood:
     lengths = range(1, device.lengths + 1)
     inner = [likelihood(device.inner, value >> (device.bits - i * device.step)) for i in lengths]
-    return _chosen(inner, first=1)
+    return _chosen([*inner, inner[-1]], first=1)
 
 
 def _chosen(inner: list[Likelihood], first: int) -> Likelihood:

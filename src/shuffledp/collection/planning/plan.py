@@ -11,7 +11,7 @@ from shuffledp.collection.devices import Device, device
 from shuffledp.collection.planning.limits import Limit, limits
 from shuffledp.collection.planning.shape import Shape
 from shuffledp.collection.planning.target import Builder, Target
-from shuffledp.collection.planning.tasks import Task, Vector
+from shuffledp.collection.planning.tasks import HeavyHitters, Task, Vector
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
 from shuffledp.shown import Drawn, Shown
@@ -119,6 +119,14 @@ class Plan(Shown, Drawn):
             off = f"{best.error * self.target.n:,.3g} of {users}"
         rank = " in rank" if self.task.name == "quantiles" else ""
         said = [f"{best.name}: an estimate is off by about {off}{rank}, each round"]
+        if isinstance(self.task, HeavyHitters) and best.device is not None:
+            share = 100.0 * self.task.found_from(best.device, self.target.n)
+            said.append(
+                f"a word of {share:.2g} % of the users is found with 95 % probability, unless"
+                f" {self.task.most} others are as frequent"
+                if share < 100.0
+                else "no word is frequent enough to be found for sure: take more users"
+            )
         if isinstance(self.task, Vector) and self.task.messages < self.task.dimensions:
             most = self.task.dimensions
             said.append(
