@@ -18,12 +18,15 @@ from shuffledp.collection.analysis.means import decoder
 from shuffledp.collection.devices import Device, device, secure
 from shuffledp.collection.devices.vectors import CoordinateDevice, GaussianVectorDevice
 from shuffledp.collection.planning import (
+    HeavyHitters,
     Histogram,
     Mean,
+    MeanQuantiles,
     Plan,
     Quantiles,
     Sometimes,
     Target,
+    Task,
     Vector,
     limits,
     plan,
@@ -339,7 +342,7 @@ def test_the_mean_of_many_errs_little() -> None:
 @settings(max_examples=30, deadline=None)
 def test_nothing_errs_less_than_the_limits(epsilon: float, exponent: float, n: int) -> None:
     target = Target(epsilon, 10.0**exponent, n)
-    anybody, one_message = limits(target)
+    anybody, one_message = limits(Mean(), target)
     assert 0.0 <= anybody.error <= one_message.error <= 0.5
     curator = math.sqrt(2.0) / (epsilon * n)
     assert anybody.error <= curator
@@ -350,8 +353,46 @@ def test_the_limit_of_one_message_by_hand() -> None:
     target = Target(1e-9, 0.0 + 1e-300, 1)
     # levels 0, 1/2, 1: misses cost 1/16; s = (2, 0, 2) / 4
     three = (2 * min(1 / 16, 0.5) + 0.0) / 3
-    assert limits(target)[1].error ** 2 >= three * (1 - 1e-9)
-    assert limits(target)[0].error ** 2 == pytest.approx(1 / 8, rel=1e-6, abs=0.0)
+    assert limits(Mean(), target)[1].error ** 2 >= three * (1 - 1e-9)
+    assert limits(Mean(), target)[0].error ** 2 == pytest.approx(1 / 8, rel=1e-6, abs=0.0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 50, 3000])
+@pytest.mark.parametrize(
+    "task",
+    [
+        Histogram(2),
+        Histogram(3),
+        Histogram(40),
+        Quantiles(16),
+        HeavyHitters(16),
+        Vector(3, 0.2),
+        Sometimes(Histogram(5), 0.5),
+    ],
+)
+def test_every_task_has_limits(task: Task, n: int) -> None:
+    """Below what every mechanism does; beside the plan in text and JSON."""
+    target = Target(1.0, 1e-6, n)
+    anybody, one_message = limits(task, target)
+    assert 0.0 < anybody.error <= one_message.error < 0.5
+    names = [name for name in task.randomizers() if "gauss" not in name and "lap" not in name]
+    for name in names[:3]:
+        assert Plan.of(task, target, name).error >= one_message.error
+    assert limits(MeanQuantiles(n), target) == []
+
+
+def test_the_limits_of_counts_by_hand() -> None:
+    """One user with one of two values: no protocol is right by more than the guarantee allows."""
+    target = Target(1e-9, 1e-300, 1)
+    # equally likely whatever is seen: the best answer is 1/2, but the middle is not forbidden
+    assert limits(Histogram(2), target)[0].error ** 2 == pytest.approx(1 / 8, rel=1e-6, abs=0.0)
+    # the value is guessed wrong half of the time: 1/2 in all, 1/4 for each of the two values
+    assert limits(Histogram(2), target)[1].error ** 2 == pytest.approx(1 / 4, rel=1e-6, abs=0.0)
+    # of four values with one user a single pair can differ: two of four frequencies
+    both = limits(Histogram(4), target)
+    assert both[0].error ** 2 == pytest.approx(1 / 16, rel=1e-6, abs=0.0)
+    # guessed wrong three times of four
+    assert both[1].error ** 2 == pytest.approx(3 / 16, rel=1e-6, abs=0.0)
 
 
 @pytest.mark.parametrize("name", ["plateau", "rounding", "one-bit", "piecewise"])
@@ -359,4 +400,4 @@ def test_choices_stay_above_the_limits(name: str) -> None:
     for n, epsilon in ((2, 0.1), (100, 3.0), (10_000, 0.5)):
         target = Target(epsilon, 1e-6, n)
         machine = target.largest(Mean().randomizers()[name])[1]
-        assert math.sqrt(Mean().variance(machine, n)) >= limits(target)[1].error
+        assert math.sqrt(Mean().variance(machine, n)) >= limits(Mean(), target)[1].error

@@ -103,7 +103,7 @@ class Plan(Shown, Drawn):
     @property
     def limits(self) -> list[Limit]:
         """Errors that nobody stays below, where they are known."""
-        return limits(self.target) if self.task.name == "mean" else []
+        return limits(self.task, self.target)
 
     @property
     def left_out(self) -> list[str]:
