@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 from error_against_n import FLIGHTS
 from real_data import adult, flights, flown
 
@@ -31,7 +30,7 @@ from shuffledp.collection.planning import SHAPES, SHAPES_OF_MEANS
 RUNS, N = 200, 10_000
 PROMISE: dict[str, Any] = {"n": N, "epsilon": 1.0, "delta": 1e-6}
 QUARTILES = (0.25, 0.5, 0.75)
-HEADER = ["task", "mechanism", "intervals", "covered in percent", "width over spread"]
+HEADER = ["task", "mechanism", "intervals", "covered in percent", "width over spread", "widest"]
 
 
 Collect = Callable[[int], list[Estimate]]
@@ -59,7 +58,8 @@ class Case:
                     by_name.setdefault(name, []).append((found.values[i], high[i] - low[i]))
         widths = [_width(found) for found in by_name.values() if len(found) == RUNS]
         said = f"{100.0 * np.mean(inside):.1f}"
-        return [self.task, self.mechanism, len(inside), said, f"{np.median(widths):.2f}"]
+        ratios = f"{np.median(widths):.2f}", f"{np.max(widths):.2f}"
+        return [self.task, self.mechanism, len(inside), said, *ratios]
 
 
 def _width(found: list[tuple[float, float]]) -> float:

@@ -297,20 +297,83 @@ def test_what_plan_says_to_paste_runs(
     assert f"1 of {rounds} round{'s' if rounds > 1 else ''} of 3,000 users" in done.stderr
 
 
-def test_the_command_of_every_row_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+_QUICK = (
+    "histogram --k 5",
+    "histogram --k 5 --check-in 0.5",
+    "quantiles --bins 16 --colluders 20",
+    "mean,quantiles --check-in 0.5",
+    "heavy-hitters --letters 2 --check-in 0.5",
+    "heavy-hitters --letters 3 --max-eps0 2 --colluders 3",
+    "vector --dimensions 2 --messages 2",
+)
+_WHAT_IF = ("", " --rounds 3", " --check-in 0.5", " --colluders 20", " --max-eps0 2")
+_LONG = [
+    f"{task}{more}"
+    for task, also in {
+        "histogram --k 5": [" --several-messages", " --several-messages --max-eps0 3"],
+        "quantiles --bins 16": [],
+        "mean": [" --several-messages", " --several-messages --colluders 10"],
+        "sum": [" --several-messages"],
+        "mean,quantiles": [],
+        "heavy-hitters": [],
+        "vector --dimensions 2": [" --messages 2 --rounds 2", " --messages 2 --max-eps0 2"],
+        "vector --dimensions 2 --norm 0.3": [],
+    }.items()
+    for more in [*_WHAT_IF, *also]
+    if f"{task}{more}" not in _QUICK
+]
+
+
+@pytest.mark.parametrize(
+    "task", [*_QUICK, *(pytest.param(each, marks=pytest.mark.slow) for each in _LONG)]
+)
+def test_the_command_of_every_row_runs(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(main, ["sample-data", "DATA.csv", "--rows", "2000"]).exit_code == 0
-    words = "plan --task mean --n 2000 --epsilon 2 --delta 1e-6"
+    assert CliRunner().invoke(main, ["sample-data", "DATA.csv", "--rows", "1000"]).exit_code == 0
+    Path("VALUES.txt").write_text("car\nbus\ntrain\nbike\nwalk\n")
+    words = f"plan --task {task} --n 1000 --epsilon 2 --delta 1e-6"
     made = json.loads(CliRunner().invoke(main, [*words.split(), "--json"]).stdout)
-    shown = CliRunner().invoke(main, words.split()).stdout
-    for choice in made["choices"]:
-        assert choice["command"] in shown
-        line = choice["command"].replace("COLUMN", "minutes")
-        line = line.replace("LEAST", "0").replace("MOST", "120")
-        done = CliRunner().invoke(main, line.split()[1:])
+    shown = "" if task in _LONG else CliRunner().invoke(main, words.split()).stdout
+    column = {"histogram": "transport", "heavy-hitters": "app"}.get(made["task"], "minutes")
+    data = {"COLUMN": column, "LEAST": "0", "MOST": "120", "NORM": "36"}
+    for row in [*made["choices"], *made.get("shapes", [])]:
+        line = row["command"]
+        assert not shown or line in shown
+        for placeholder, value in data.items():
+            line = line.replace(placeholder, value)
+        line = line.replace("--column minutes --column minutes", "--column minutes --column eps")
+        done = CliRunner().invoke(main, [*line.split()[1:], "--json"])
         assert done.exit_code == 0, (line, done.output)
+        assert json.loads(done.stdout)["privacy"]["upper"] <= 2.0
+        assert 300 <= json.loads(done.stdout).get("reports", 1000) <= 1000
     for limit in made["limits"]:
-        assert f"{limit['error']:.2g}" in shown
+        assert not shown or f"{limit['error']:.2g}" in shown
+
+
+def test_what_check_in_does_not_go_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, ["sample-data", "DATA.csv", "--rows", "100"]).exit_code == 0
+    mean = "DATA.csv --column minutes --task mean --low 0 --high 120 --delta 1e-3"
+    mean += " --mechanism plateau"
+    for line, why in (
+        (f"run {mean} --epsilon 1 --check-in 0.5 --on-bad-rows drop --minimum 50", "who is silent"),
+        (f"run {mean} --epsilon 1 --check-in 0.5 --reports r.parquet", "files of reports"),
+        (f"run {mean} --epsilon 1 --check-in 0", "strictly between 0 and 1"),
+        (f"run {mean} --epsilon 1 --check-in 0.5 --n 101", "at least the promised batch"),
+        (f"run {mean} --epsilon 1 --strength 1", "--eps0 or --strength"),
+        (f"run {mean} --strength 1", "a local budget"),
+        (f"run {mean} --epsilon 1 --check-in 0.5 --mechanism noise-shares", "several_messages"),
+        (
+            "plan --task vector --dimensions 2 --messages 2 --n 100 --epsilon 1 --delta 1e-3"
+            " --check-in 0.5",
+            "left out with --messages",
+        ),
+    ):
+        done = CliRunner().invoke(main, line.split())
+        assert done.exit_code == 2, (line, done.output)
+        assert why in done.output, (line, done.output)
 
 
 @pytest.mark.parametrize("target", [Target(0.5, 1e-7, 100_000), Target(1.0, 1e-6, 1000)])

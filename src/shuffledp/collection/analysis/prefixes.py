@@ -56,7 +56,7 @@ class FrequentWords:
     def __init__(
         self, device: Device, *, memory: int = MEMORY, folder: str | Path | None = None
     ) -> None:
-        device = device.speaking
+        self._asked, device = device.reporting, device.speaking
         if not isinstance(device, PrefixDevice):
             raise ParameterError("device", "one for users who hold a word", device.randomizer)
         self.device = device
@@ -135,7 +135,7 @@ class FrequentWords:
         values = known.frequencies(self._held(found) / n)
         # those who count are a sample of all
         clipped = np.clip(values, 0.0, 1.0)
-        sampled = (1.0 - n / max(self.reports, 1)) * clipped * (1.0 - clipped) / n
+        sampled = (1.0 - self._asked * n / max(self.reports, 1)) * clipped * (1.0 - clipped) / n
         variances = known.variances(values, n) + sampled
         order = np.argsort(-values, kind="stable")
         return Estimate(
