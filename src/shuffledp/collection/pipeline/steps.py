@@ -357,7 +357,7 @@ def write_estimates(about: Sequence[str], answers: Sequence[Estimate], out: str 
             writer.write([[each] * len(found.names), *_columns(found)])
 
 
-_COLUMNS = ["name", "value", "error", "low", "high", "privacy"]
+_COLUMNS = ["name", "value", "error", "low", "high", "raw", "privacy"]
 
 
 def _columns(found: Estimate) -> list[Any]:
@@ -368,5 +368,6 @@ def _columns(found: Estimate) -> list[Any]:
         np.sqrt(found.variances),
         low,
         high,
+        found.values if found.raw is None else found.raw,
         ["; ".join(filter(None, (found.label, found.note)))] * len(found.names),
     ]
