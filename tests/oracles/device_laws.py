@@ -13,7 +13,8 @@ from shuffledp.collection.devices.categorical import (
     HadamardDevice,
     HashingDevice,
     ResponseDevice,
-    SubsetDevice,
+    SubsetList,
+    Subsets,
     UnaryDevice,
     hadamard_rows,
 )
@@ -62,14 +63,15 @@ def law(device: Device, x: Any) -> Law:
                 mass *= one if bit else 1 - one
             out[_packed(bits)] += mass
         return out
-    if isinstance(device, SubsetDevice):
+    if isinstance(device, Subsets):
         k, d, without = device.k, device.d, Fraction(device.without, ONE)
         for chosen in itertools.combinations(range(k), d):
             inside = x in chosen
             mass = (
                 (1 - without) / math.comb(k - 1, d - 1) if inside else without / math.comb(k - 1, d)
             )
-            out[_packed(tuple(int(v in chosen) for v in range(k)))] += mass
+            listed = isinstance(device, SubsetList)
+            out[chosen if listed else _packed(tuple(int(v in chosen) for v in range(k)))] += mass
         return out
     if isinstance(device, HashingDevice):
         for seed in itertools.product(range(device.g), repeat=device.digits):
@@ -103,10 +105,11 @@ def law(device: Device, x: Any) -> Law:
                 out[(j, *report)] = p / device.dimensions
         return out
     if isinstance(device, PrefixDevice):
-        for number in range(1, device.lengths + 1):
-            prefix = x >> (device.bits - number * device.step)
+        for number in range(1, device.lengths + 2):
+            counted = number > device.lengths  # by half of the users
+            prefix = x if counted else x >> (device.bits - number * device.step)
             for report, p in law(device.inner, prefix).items():
-                out[(number, *report)] = p / device.lengths
+                out[(number, *report)] = p / 2 if counted else p / (2 * device.lengths)
         return out
     raise NotImplementedError(type(device))
 

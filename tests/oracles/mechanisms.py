@@ -265,7 +265,10 @@ def one_coordinate(randomizer: Rows, dimensions: int) -> Rows:
 
 
 def one_prefix(bits: int, step: int, eps0: float, g: int | None = None) -> Rows:
-    """0 and words of a single bit: the first, the second, the last. Their hashes are independent."""
+    """0 and words of a single bit: the first, the second, the last. Their hashes are independent.
+
+    Half of the users tell of the whole word: as likely for every word as if it were to be found.
+    """
     words = sorted({0, 1 << (bits - 1), 1 << max(bits - 2, 0), 1})
     lengths = range(step, bits + 1, step)
     rows: list[list[arb]] = [[] for _ in words]
@@ -274,7 +277,8 @@ def one_prefix(bits: int, step: int, eps0: float, g: int | None = None) -> Rows:
         distinct = sorted(set(prefixes))
         hashed = local_hashing(eps0, g, len(distinct), most=4)
         for row, prefix in zip(rows, prefixes, strict=True):
-            row += [mass / len(lengths) for mass in hashed[distinct.index(prefix)]]
+            share = (1 + (len(lengths) if length == bits else 0)) / arb(2 * len(lengths))
+            row += [mass * share for mass in hashed[distinct.index(prefix)]]
     return [tuple(row) for row in rows]
 
 

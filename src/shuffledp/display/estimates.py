@@ -13,7 +13,6 @@ import numpy as np
 
 from shuffledp.collection.analysis import Estimate
 from shuffledp.collection.analysis.distribution import Shares, Together
-from shuffledp.collection.analysis.prefixes import surely_there
 from shuffledp.collection.pipeline import Job, Questionnaire
 from shuffledp.display.fonts import drawable, plain
 from shuffledp.display.palette import COLOURS, QUIET
@@ -23,6 +22,8 @@ from shuffledp.display.text import print_rows, printable
 from shuffledp.labels import counted
 
 _MOST_BARS = 40
+_MOST_ROWS, _FEW_ROWS = 1000, 100
+"""Tables longer than the first are cut to the second; files hold all."""
 _NOTE = 108
 """Characters in a line below a picture."""
 _LETTER = 4.6
@@ -34,25 +35,7 @@ _TICKS = 8
 def print_estimate(job: Job, found: Estimate) -> None:
     """A table with error bars, then the privacy."""
     title = f"{job.task} of {', '.join(job.columns)}: {counted(found.reports, 'report')}"
-    print_table(title, told_from_noise(job, found))
-
-
-def told_from_noise(job: Job, found: Estimate) -> Estimate:
-    """Of words that were searched for, those that noise does not explain."""
-    if job.task != "heavy-hitters":
-        return found
-    clear = (found.interval()[0] > 0.0) & surely_there(job.device, found, job.most)
-    kept = np.flatnonzero(clear)
-    if not (others := len(found.names) - kept.size):
-        return found
-    left_out = f"{counted(others, 'word')} left out that may be noise"
-    return replace(
-        found,
-        names=tuple(found.names[i] for i in kept),
-        values=found.values[kept],
-        variances=found.variances[kept],
-        note="; ".join(filter(None, (found.note, left_out))),
-    )
+    print_table(title, found)
 
 
 def print_answers(done: Questionnaire, answers: Sequence[Estimate]) -> None:
@@ -62,20 +45,22 @@ def print_answers(done: Questionnaire, answers: Sequence[Estimate]) -> None:
         many = f"{counted(sent, 'message')} each: " if sent > 1 else ""
         remark = f"{many}{question.messages[0].described}"
         title = f"{question.asked.about}: {counted(found.reports, 'report')}"
-        shown = told_from_noise(question.asked, found)
-        print_table(title, replace(shown, label=""), [remark])
+        print_table(title, replace(found, label=""), [remark])
     say(printable(f"privacy of all: {done.label}"))
 
 
 def print_table(title: str, found: Estimate, remarks: Sequence[str] = ()) -> None:
     """Estimates with error bars, then what they cost."""
     dropped = f"{counted(found.dropped, 'row')} dropped"
+    kept: Sequence[int] = range(len(found.names))
+    if len(kept) > _MOST_ROWS:
+        remarks = [*remarks, f"the {_FEW_ROWS} largest of {len(kept):,} (all: --json, --out)"]
+        kept = np.argsort(-found.values, kind="stable")[:_FEW_ROWS].tolist()
     errors = np.sqrt(found.variances)
     raw = [] if found.raw is None else [found.raw]
-    numbers = zip(found.values, errors, *found.interval(), *raw, strict=True)
+    numbers = np.stack([found.values, errors, *found.interval(), *raw], axis=1)
     rows = [
-        [name, *(to_its_error(x, row[1]) for x in row)]
-        for name, row in zip(found.names, numbers, strict=True)
+        [found.names[i], *(to_its_error(x, errors[i]) for x in numbers[i].tolist())] for i in kept
     ]
     first = found.quantity if found.quantity == "quantile" else ""
     print_rows(
@@ -100,7 +85,7 @@ def to_its_error(number: float, error: float) -> str:
 def save_estimate(job: Job, found: Estimate, path: str | Path) -> None:
     """The estimates with 95 % error bars, the largest first if there are many."""
     title = f"{job.task} of {', '.join(job.columns)}".replace(",", ", ").replace(",  ", ", ")
-    _save(_panels(title, told_from_noise(job, found)), found.label, path)
+    _save(_panels(title, found), found.label, path)
 
 
 def save_answers(done: Questionnaire, answers: Sequence[Estimate], path: str | Path) -> None:
@@ -108,7 +93,7 @@ def save_answers(done: Questionnaire, answers: Sequence[Estimate], path: str | P
     shown = [
         panel
         for question, found in zip(done.questions, answers, strict=True)
-        for panel in _panels(question.asked.about, told_from_noise(question.asked, found))
+        for panel in _panels(question.asked.about, found)
     ]
     _save(shown, answers[-1].label, path)
 

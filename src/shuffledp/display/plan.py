@@ -56,6 +56,7 @@ def print_plan(plan: Plan, shapes: Sequence[Shape] = ()) -> None:
     notes = [] if shapes else plan.advice
     notes += [f"error: expected (root mean square) of {plan.task.error}; each round"]
     notes += map(str, plan.limits)
+    notes += [f"left out: {each}" for each in plan.left_out]
     if shapes:
         notes.append("messages: per user; no eps0: no local guarantee, the trusted see more")
     elif several:

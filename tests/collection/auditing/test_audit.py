@@ -31,11 +31,11 @@ from shuffledp import (
     rappor,
 )
 from shuffledp.accounting.randomizers import Randomizer
+from shuffledp.collection.analysis.proportions import lower_limit, upper_limit
 from shuffledp.collection.auditing import EmbeddedPath, Release, audit
 from shuffledp.collection.auditing.attack import Attack
 from shuffledp.collection.auditing.audit import _direct
 from shuffledp.collection.auditing.likelihood import likelihood, telling_values
-from shuffledp.collection.auditing.proportions import lower_limit, upper_limit
 from shuffledp.collection.devices import device, secure
 from shuffledp.interfaces.cli import main
 from tests.collection.devices.test_devices import CASES

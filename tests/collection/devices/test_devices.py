@@ -48,6 +48,7 @@ CASES: list[tuple[Randomizer, list[Any]]] = [
     (optimised_unary(9, 1.0), [2, 8]),
     (SubsetSelection(6, eps0=1.0), [0, 5, 2]),
     (SubsetSelection(5, d=3, eps0=2.0), [1, 4]),
+    (SubsetSelection(30, d=2, eps0=1.0), [0, 29]),
     (LocalHashing(eps0=1.0, k=4), [1, 2]),
     (LocalHashing(eps0=1.0, g=6, k=5), [3, 4]),
     (HadamardResponse(eps0=1.5, k=3), [0, 2]),

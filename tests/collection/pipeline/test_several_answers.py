@@ -1,5 +1,6 @@
 """Mean, quantiles and cells from one report: the same device at every step, whoever turns up."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -101,3 +102,28 @@ def test_words_for_what_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyP
         done = CliRunner().invoke(main, [*run.split(), *more.split()])
         assert done.exit_code == 2
         assert said in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--simplex", "--non-negative"])
+def test_raw_estimates_are_kept_everywhere(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In text, in JSON and in files; limits are those of the raw values."""
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, ["sample-data", "survey.csv", "--rows", "500"]).exit_code == 0
+    line = "run survey.csv --column transport --task histogram --categories car,bus,sled,ski,tram"
+    line += " --other else --mechanism krr --eps0 0.5 --delta 1e-3 --simulation 3 --out out.csv"
+    shown = CliRunner().invoke(main, [*line.split(), option]).stdout
+    found = json.loads(CliRunner().invoke(main, [*line.split(), option, "--json"]).stdout)
+    plain = json.loads(CliRunner().invoke(main, [*line.split(), "--json"]).stdout)
+    CliRunner().invoke(main, [*line.split(), option])
+    with Path("out.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert " raw" in shown
+    assert found["projected"]
+    assert min(each["value"] for each in found["estimates"]) >= 0.0
+    assert min(each["raw"] for each in found["estimates"]) < 0.0
+    for each, before, row in zip(found["estimates"], plain["estimates"], rows, strict=True):
+        assert each["raw"] == before["value"] == float(row["raw"])
+        assert (each["low"], each["high"]) == (before["low"], before["high"])
+        assert each["value"] == float(row["value"])

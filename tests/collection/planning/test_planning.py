@@ -18,12 +18,15 @@ from shuffledp.collection.analysis.means import decoder
 from shuffledp.collection.devices import Device, device, secure
 from shuffledp.collection.devices.vectors import CoordinateDevice, GaussianVectorDevice
 from shuffledp.collection.planning import (
+    HeavyHitters,
     Histogram,
     Mean,
+    MeanQuantiles,
     Plan,
     Quantiles,
     Sometimes,
     Target,
+    Task,
     Vector,
     limits,
     plan,
@@ -294,20 +297,83 @@ def test_what_plan_says_to_paste_runs(
     assert f"1 of {rounds} round{'s' if rounds > 1 else ''} of 3,000 users" in done.stderr
 
 
-def test_the_command_of_every_row_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+_QUICK = (
+    "histogram --k 5",
+    "histogram --k 5 --check-in 0.5",
+    "quantiles --bins 16 --colluders 20",
+    "mean,quantiles --check-in 0.5",
+    "heavy-hitters --letters 2 --check-in 0.5",
+    "heavy-hitters --letters 3 --max-eps0 2 --colluders 3",
+    "vector --dimensions 2 --messages 2",
+)
+_WHAT_IF = ("", " --rounds 3", " --check-in 0.5", " --colluders 20", " --max-eps0 2")
+_LONG = [
+    f"{task}{more}"
+    for task, also in {
+        "histogram --k 5": [" --several-messages", " --several-messages --max-eps0 3"],
+        "quantiles --bins 16": [],
+        "mean": [" --several-messages", " --several-messages --colluders 10"],
+        "sum": [" --several-messages"],
+        "mean,quantiles": [],
+        "heavy-hitters": [],
+        "vector --dimensions 2": [" --messages 2 --rounds 2", " --messages 2 --max-eps0 2"],
+        "vector --dimensions 2 --norm 0.3": [],
+    }.items()
+    for more in [*_WHAT_IF, *also]
+    if f"{task}{more}" not in _QUICK
+]
+
+
+@pytest.mark.parametrize(
+    "task", [*_QUICK, *(pytest.param(each, marks=pytest.mark.slow) for each in _LONG)]
+)
+def test_the_command_of_every_row_runs(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(main, ["sample-data", "DATA.csv", "--rows", "2000"]).exit_code == 0
-    words = "plan --task mean --n 2000 --epsilon 2 --delta 1e-6"
+    assert CliRunner().invoke(main, ["sample-data", "DATA.csv", "--rows", "1000"]).exit_code == 0
+    Path("VALUES.txt").write_text("car\nbus\ntrain\nbike\nwalk\n")
+    words = f"plan --task {task} --n 1000 --epsilon 2 --delta 1e-6"
     made = json.loads(CliRunner().invoke(main, [*words.split(), "--json"]).stdout)
-    shown = CliRunner().invoke(main, words.split()).stdout
-    for choice in made["choices"]:
-        assert choice["command"] in shown
-        line = choice["command"].replace("COLUMN", "minutes")
-        line = line.replace("LEAST", "0").replace("MOST", "120")
-        done = CliRunner().invoke(main, line.split()[1:])
+    shown = "" if task in _LONG else CliRunner().invoke(main, words.split()).stdout
+    column = {"histogram": "transport", "heavy-hitters": "app"}.get(made["task"], "minutes")
+    data = {"COLUMN": column, "LEAST": "0", "MOST": "120", "NORM": "36"}
+    for row in [*made["choices"], *made.get("shapes", [])]:
+        line = row["command"]
+        assert not shown or line in shown
+        for placeholder, value in data.items():
+            line = line.replace(placeholder, value)
+        line = line.replace("--column minutes --column minutes", "--column minutes --column eps")
+        done = CliRunner().invoke(main, [*line.split()[1:], "--json"])
         assert done.exit_code == 0, (line, done.output)
+        assert json.loads(done.stdout)["privacy"]["upper"] <= 2.0
+        assert 300 <= json.loads(done.stdout).get("reports", 1000) <= 1000
     for limit in made["limits"]:
-        assert f"{limit['error']:.2g}" in shown
+        assert not shown or f"{limit['error']:.2g}" in shown
+
+
+def test_what_check_in_does_not_go_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, ["sample-data", "DATA.csv", "--rows", "100"]).exit_code == 0
+    mean = "DATA.csv --column minutes --task mean --low 0 --high 120 --delta 1e-3"
+    mean += " --mechanism plateau"
+    for line, why in (
+        (f"run {mean} --epsilon 1 --check-in 0.5 --on-bad-rows drop --minimum 50", "who is silent"),
+        (f"run {mean} --epsilon 1 --check-in 0.5 --reports r.parquet", "files of reports"),
+        (f"run {mean} --epsilon 1 --check-in 0", "strictly between 0 and 1"),
+        (f"run {mean} --epsilon 1 --check-in 0.5 --n 101", "at least the promised batch"),
+        (f"run {mean} --epsilon 1 --strength 1", "--eps0 or --strength"),
+        (f"run {mean} --strength 1", "a local budget"),
+        (f"run {mean} --epsilon 1 --check-in 0.5 --mechanism noise-shares", "several_messages"),
+        (
+            "plan --task vector --dimensions 2 --messages 2 --n 100 --epsilon 1 --delta 1e-3"
+            " --check-in 0.5",
+            "left out with --messages",
+        ),
+    ):
+        done = CliRunner().invoke(main, line.split())
+        assert done.exit_code == 2, (line, done.output)
+        assert why in done.output, (line, done.output)
 
 
 @pytest.mark.parametrize("target", [Target(0.5, 1e-7, 100_000), Target(1.0, 1e-6, 1000)])
@@ -339,7 +405,7 @@ def test_the_mean_of_many_errs_little() -> None:
 @settings(max_examples=30, deadline=None)
 def test_nothing_errs_less_than_the_limits(epsilon: float, exponent: float, n: int) -> None:
     target = Target(epsilon, 10.0**exponent, n)
-    anybody, one_message = limits(target)
+    anybody, one_message = limits(Mean(), target)
     assert 0.0 <= anybody.error <= one_message.error <= 0.5
     curator = math.sqrt(2.0) / (epsilon * n)
     assert anybody.error <= curator
@@ -350,8 +416,46 @@ def test_the_limit_of_one_message_by_hand() -> None:
     target = Target(1e-9, 0.0 + 1e-300, 1)
     # levels 0, 1/2, 1: misses cost 1/16; s = (2, 0, 2) / 4
     three = (2 * min(1 / 16, 0.5) + 0.0) / 3
-    assert limits(target)[1].error ** 2 >= three * (1 - 1e-9)
-    assert limits(target)[0].error ** 2 == pytest.approx(1 / 8, rel=1e-6, abs=0.0)
+    assert limits(Mean(), target)[1].error ** 2 >= three * (1 - 1e-9)
+    assert limits(Mean(), target)[0].error ** 2 == pytest.approx(1 / 8, rel=1e-6, abs=0.0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 50, 3000])
+@pytest.mark.parametrize(
+    "task",
+    [
+        Histogram(2),
+        Histogram(3),
+        Histogram(40),
+        Quantiles(16),
+        HeavyHitters(16),
+        Vector(3, 0.2),
+        Sometimes(Histogram(5), 0.5),
+    ],
+)
+def test_every_task_has_limits(task: Task, n: int) -> None:
+    """Below what every mechanism does; beside the plan in text and JSON."""
+    target = Target(1.0, 1e-6, n)
+    anybody, one_message = limits(task, target)
+    assert 0.0 < anybody.error <= one_message.error < 0.5
+    names = [name for name in task.randomizers() if "gauss" not in name and "lap" not in name]
+    for name in names[:3]:
+        assert Plan.of(task, target, name).error >= one_message.error
+    assert limits(MeanQuantiles(n), target) == []
+
+
+def test_the_limits_of_counts_by_hand() -> None:
+    """One user with one of two values: no protocol is right by more than the guarantee allows."""
+    target = Target(1e-9, 1e-300, 1)
+    # equally likely whatever is seen: the best answer is 1/2, but the middle is not forbidden
+    assert limits(Histogram(2), target)[0].error ** 2 == pytest.approx(1 / 8, rel=1e-6, abs=0.0)
+    # the value is guessed wrong half of the time: 1/2 in all, 1/4 for each of the two values
+    assert limits(Histogram(2), target)[1].error ** 2 == pytest.approx(1 / 4, rel=1e-6, abs=0.0)
+    # of four values with one user a single pair can differ: two of four frequencies
+    both = limits(Histogram(4), target)
+    assert both[0].error ** 2 == pytest.approx(1 / 16, rel=1e-6, abs=0.0)
+    # guessed wrong three times of four
+    assert both[1].error ** 2 == pytest.approx(3 / 16, rel=1e-6, abs=0.0)
 
 
 @pytest.mark.parametrize("name", ["plateau", "rounding", "one-bit", "piecewise"])
@@ -359,4 +463,4 @@ def test_choices_stay_above_the_limits(name: str) -> None:
     for n, epsilon in ((2, 0.1), (100, 3.0), (10_000, 0.5)):
         target = Target(epsilon, 1e-6, n)
         machine = target.largest(Mean().randomizers()[name])[1]
-        assert math.sqrt(Mean().variance(machine, n)) >= limits(target)[1].error
+        assert math.sqrt(Mean().variance(machine, n)) >= limits(Mean(), target)[1].error

@@ -11,20 +11,24 @@ from shuffledp.accounting.randomizers.finite import LocalHashing
 from shuffledp.accounting.randomizers.swaps import Swap, one_of_several
 from shuffledp.errors import ParameterError
 
+_LETTER = 8
+"""Bits by which prefixes grow: fewer lengths would need too many candidates."""
+
 
 @dataclass(frozen=True)
 class OnePrefix(Randomizer):
-    """A word of bits: one prefix of it, hashed, the length drawn from ``step``, 2 ``step``, ...
+    """A word of bits: one prefix of it, hashed, its length drawn, whatever the word.
 
-    The length is public and tells nothing. Words whose shortest prefixes differ leak what local
-    hashing leaks, others less (docs/proofs/devices.md).
+    Half of the users tell of the whole word, so that it can be counted, the others of ``step``, 2
+    ``step``, ... bits, so that it is found. The length is public and tells nothing. Words whose
+    shortest prefixes differ leak what local hashing leaks, others less (docs/proofs/devices.md).
 
     Parameters
     ----------
     bits
         Length of a word.
     step
-        What prefixes grow by.
+        What prefixes grow by; the largest divisor of ``bits`` up to 8 unless given.
     g
         Hash range, the optimum unless given.
     eps0
@@ -38,13 +42,17 @@ class OnePrefix(Randomizer):
     """
 
     bits: int
-    step: int = 4
+    step: int = None  # type: ignore[assignment]  # a number once it is made
     g: int | None = None
     eps0: float = field(kw_only=True)
 
     def __post_init__(self) -> None:
         if not 1 <= checks.store_size(self, "bits", 1) <= 62:
             raise ParameterError("bits", "an integer from 1 to 62", self.bits)
+        asked: int | None = self.step
+        if asked is None:
+            step = next(step for step in range(_LETTER, 0, -1) if self.bits % step == 0)
+            object.__setattr__(self, "step", step)
         if checks.store_size(self, "step", 1) > self.bits or self.bits % self.step:
             raise ParameterError("step", f"a divisor of bits = {self.bits}", self.step)
         object.__setattr__(self, "g", self.hashing.g)

@@ -22,8 +22,8 @@ Array = NDArray[np.float64]
 class Estimate(Printed, Drawn):
     """Estimates, one per name, with the variance that randomizing adds.
 
-    Unbiased, but for quantiles, for words chosen by their estimates (heavy hitters), and for
-    ``projected`` ones, which were moved to the nearest law (intervals as before).
+    Unbiased, but for quantiles, and for ``projected`` ones, which were moved to the nearest law
+    (intervals as before).
 
     Parameters
     ----------

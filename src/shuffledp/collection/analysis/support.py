@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.collection.analysis.estimate import Array
+from shuffledp.collection.analysis.hashed import Counts, count_hashed
 from shuffledp.collection.devices import Device
 from shuffledp.collection.devices.categorical import (
     Bitset,
     HadamardDevice,
     HashingDevice,
     ResponseDevice,
-    SubsetDevice,
+    SubsetList,
+    Subsets,
     UnaryDevice,
     hadamard_rows,
 )
@@ -31,8 +32,6 @@ from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.devices.dyadic import ONE
 from shuffledp.errors import ParameterError
 
-Counts = NDArray[np.int64]
-_BLOCK = 1 << 15
 _BYTES = 1 << 21
 _FEW = 16
 
@@ -130,7 +129,7 @@ def _(device: UnaryDevice) -> Law:
 
 
 @law.register
-def _(device: SubsetDevice) -> Law:
+def _(device: Subsets) -> Law:
     k, d, missed = device.k, device.d, device.without / ONE
     inside = 1.0 - missed
     pair = (inside * (d - 1) * (d - 2) + missed * d * (d - 1)) / ((k - 1) * max(k - 2, 1))
@@ -145,6 +144,11 @@ def _(device: Bitset, reports: Reports) -> Counts:
     for start in range(0, len(reports), step):
         counts += _count_bits(reports[start : start + step])
     return counts[: device.k]
+
+
+@count_support.register
+def _(device: SubsetList, reports: Reports) -> Counts:
+    return np.bincount(reports.ravel(), minlength=device.k)
 
 
 @law.register
@@ -163,6 +167,9 @@ def _(device: HadamardDevice, reports: Reports) -> Counts:
 def _(device: HashingDevice) -> Law:
     kept, g = device.response.kept, float(device.g)
     return Support(kept, 1.0 / g, kept / g, 1.0 / g**2)
+
+
+count_support.register(HashingDevice, count_hashed)
 
 
 def _count_bits(rows: NDArray[np.uint8]) -> Counts:
@@ -192,29 +199,3 @@ def _walsh(values: Counts) -> Counts:
         values = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
         size *= 2
     return values
-
-
-@count_support.register
-def _(device: HashingDevice, reports: Reports) -> Counts:
-    """Walk through the values in Gray code:
-    each hash is the last one plus or minus a coefficient."""
-    g = device.g
-    kinds = (np.uint8, np.uint16, np.uint32, np.uint64)
-    dtype: Any = next(t for t in kinds if 2 * g <= np.iinfo(t).max)
-    out = np.zeros(device.k, np.int64)
-    for start in range(0, len(reports), _BLOCK):
-        columns = reports[start : start + _BLOCK].T.astype(dtype)
-        plus, minus = columns[:-1], dtype(g) - columns[:-1]
-        distance = (dtype(g) - columns[-1]) % dtype(g)  # hash of 0, minus the report
-        value = 0
-        for step in range(1, (1 << device.digits) + 1):
-            if value < device.k:
-                out[value] += distance.size - np.count_nonzero(distance)
-            if step == 1 << device.digits:
-                break
-            digit = (step & -step).bit_length() - 1
-            distance += (minus if value >> digit & 1 else plus)[digit]
-            # subtracting g wraps round to a large number where it is too much
-            np.minimum(distance, distance - dtype(g), out=distance)
-            value ^= 1 << digit
-    return out

@@ -21,10 +21,10 @@ from shuffledp.accounting.randomizers import (
     optimised_unary,
     rappor,
 )
+from shuffledp.collection.analysis.proportions import lower_limit, upper_limit
 from shuffledp.collection.auditing.attack import Attack, Release, Scores
 from shuffledp.collection.auditing.orders import FALSE_ALARM, OrderTest, order_tests
 from shuffledp.collection.auditing.path import EmbeddedPath, Path
-from shuffledp.collection.auditing.proportions import lower_limit, upper_limit
 from shuffledp.collection.devices import Stream, device, secure
 from shuffledp.labels import Interval
 from shuffledp.numerics.enclosure import COARSE

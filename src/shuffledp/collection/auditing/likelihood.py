@@ -17,7 +17,8 @@ from shuffledp.collection.devices.categorical import (
     HadamardDevice,
     HashingDevice,
     ResponseDevice,
-    SubsetDevice,
+    SubsetList,
+    Subsets,
     UnaryDevice,
     hadamard_rows,
 )
@@ -72,9 +73,11 @@ def _(device: UnaryDevice, value: int) -> Likelihood:
 
 
 @likelihood.register
-def _(device: SubsetDevice, value: int) -> Likelihood:
+def _(device: Subsets, value: int) -> Likelihood:
     without = device.without / ONE
-    return _either(_bit(value), 1.0 - without, without * device.d / (device.k - device.d))
+    listed = isinstance(device, SubsetList)
+    held = (lambda reports: (reports == value).any(axis=1)) if listed else _bit(value)
+    return _either(held, 1.0 - without, without * device.d / (device.k - device.d))
 
 
 @likelihood.register
@@ -102,7 +105,7 @@ def _(device: HadamardDevice, value: int) -> Likelihood:
 def _(device: PrefixDevice, value: int) -> Likelihood:
     lengths = range(1, device.lengths + 1)
     inner = [likelihood(device.inner, value >> (device.bits - i * device.step)) for i in lengths]
-    return _chosen(inner, first=1)
+    return _chosen([*inner, inner[-1]], first=1)
 
 
 def _chosen(inner: list[Likelihood], first: int) -> Likelihood:

@@ -1,7 +1,8 @@
 """Devices of users who hold one of k values.
 
-A report is a value (k-RR), k bits in bytes (unary encoding, subset selection), the coefficients of
-a hash and a hashed value (local hashing), or the number of a codeword (Hadamard response).
+A report is a value (k-RR), k bits in bytes (unary encoding, subset selection of many), a few values
+(subset selection of few), the coefficients of a hash and a hashed value (local hashing), or the
+number of a codeword (Hadamard response).
 """
 
 from __future__ import annotations
@@ -107,19 +108,24 @@ class UnaryDevice(Bitset):
         return out
 
 
-@runs(SubsetSelection)
-class SubsetDevice(Bitset):
-    """A subset of d values, drawn by Floyd's method among those that hold, or miss,
-    the true one."""
+class Subsets(Categorical):
+    """A subset of d values, drawn among those that hold, or miss, the true one."""
 
     def __init__(self, asked: SubsetSelection) -> None:
         assert asked.d is not None
         self.k, self.d = asked.k, asked.d
-        self.width = asked.k
         odds = Fraction(self.d, self.k - self.d)
         self.without = numerator_up(1 / (1 + odds * exp_below(asked.eps0)))
         ratio = (Fraction(ONE, self.without) - 1) / odds
         self.randomizer = replace(asked, eps0=budget(asked.eps0, ratio))
+
+
+class SubsetBits(Subsets, Bitset):
+    """A bit for each value; subsets are drawn by Floyd's method."""
+
+    def __init__(self, asked: SubsetSelection) -> None:
+        super().__init__(asked)
+        self.width = asked.k
 
     def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
         n, k = inputs.size, self.k
@@ -142,6 +148,50 @@ class SubsetDevice(Bitset):
         elsewhere = inputs != k - 1
         member[elsewhere, k - 1] = at_home[elsewhere]
         return np.packbits(member, axis=1)
+
+
+class SubsetList(Subsets):
+    """The d values, in rising order: few of very many."""
+
+    def __init__(self, asked: SubsetSelection) -> None:
+        super().__init__(asked)
+        self.columns = self.d
+        self.width = 2 * self.d
+        self.dtype = np.min_scalar_type(asked.k - 1)
+
+    def _encode(self, inputs: NDArray[Any], stream: Stream) -> Reports:
+        inside = ~bernoulli(stream, self.without, BITS, inputs.size)
+        out = np.empty((inputs.size, self.d), np.int64)
+        for who, known in ((np.flatnonzero(~inside), 0), (np.flatnonzero(inside), 1)):
+            others = _different(stream, self.k - 1, self.d - known, who.size)
+            true = inputs[who, None]
+            out[who, known:] = others + (others >= true)
+            out[who, :known] = true
+        out.sort(axis=1)
+        return out
+
+
+def _different(stream: Stream, below: int, size: int, n: int) -> NDArray[np.int64]:
+    """n subsets of this size of the numbers below: what was drawn already is drawn again, so each
+    is the first different ones of a sequence, and all subsets are alike."""
+    out = uniform(stream, below, n * size).astype(np.int64).reshape(n, size)
+    users = np.arange(n)
+    while users.size:
+        rows = np.sort(out[users], axis=1)
+        again = np.zeros(rows.shape, np.bool_)
+        again[:, 1:] = rows[:, 1:] == rows[:, :-1]
+        rows[again] = uniform(stream, below, int(again.sum()))
+        out[users] = rows
+        users = users[again.any(axis=1)]
+    return out
+
+
+@runs(SubsetSelection)
+def subset_device(asked: SubsetSelection) -> Subsets:
+    """In whichever form is shorter."""
+    listed = SubsetList(asked)
+    bits = -(-asked.k // 8)
+    return listed if listed.columns * listed.dtype.itemsize < bits else SubsetBits(asked)
 
 
 @runs(LocalHashing)

@@ -31,7 +31,7 @@ from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.devices.vectors import GaussianVectorDevice
 from shuffledp.collection.pipeline.label import DROPPED, UNSHUFFLED, privacy, uncovered
 from shuffledp.collection.pipeline.tables import arrow
-from shuffledp.collection.planning import MeanQuantiles, Target, Task, plan
+from shuffledp.collection.planning import MeanQuantiles, Sometimes, Target, Task, plan
 from shuffledp.collection.shuffling.shuffler import MEMORY
 from shuffledp.errors import NOT_SHOWN, ParameterError
 from shuffledp.labels import Interval, counted, in_full
@@ -73,6 +73,8 @@ class Job:
     """Words to find."""
     users: int = 0
     """Users asked in all, of which at least n report; 0 for n."""
+    check_in: float = 1.0
+    """Probability with which a user reports."""
     collection: str = ""
     """Files of parts of one collection have this name in common."""
     part: int = 1
@@ -104,6 +106,10 @@ class Job:
                 "collection", "a name if there are several parts, and only then", self.collection
             )
         checks.one_of("bad_rows", self.bad_rows, BAD_ROWS)
+        if self.check_in != 1.0:
+            checks.probability("check_in", self.check_in)
+        if self.check_in < 1.0 and self.bad_rows == "drop":
+            raise ParameterError("bad_rows", "left out with --check-in: who is silent?", "drop")
         if self.other and self.other not in self.categories:
             raise ParameterError("other", "one of the categories", self.other)
         checks.positive("epsilon", self.epsilon)
@@ -140,6 +146,12 @@ class Job:
     @property
     def question(self) -> Task:
         """As the planner knows it."""
+        asked = self._asked
+        return asked if self.check_in == 1.0 else Sometimes(asked, self.check_in)
+
+    @property
+    def _asked(self) -> Task:
+        """What is asked of those who report."""
         return planning.task(
             DISTRIBUTION[0] if self.task in DISTRIBUTION else self.task,
             k=len(self.categories),
@@ -166,28 +178,34 @@ class Job:
     def calibrated(self, progress: Callable[[Any], Any] = iter) -> Job:
         """With the largest local budget the guarantee allows; 'best' picks the mechanism, too."""
         target = Target(self.epsilon, self.delta, self.n)
-        known = self.question.randomizers()
-        checks.one_of("mechanism", self.mechanism, ["best", *known])
         if self.mechanism == "best":
             best = plan(self.question, target, progress).best
             name, strength = best.name, best.strength
         else:
-            name, strength = self.mechanism, target.largest(known[self.mechanism])[0]
+            name = self.question.known(self.mechanism, "best")
+            strength = target.largest(self.question.randomizers()[name])[0]
         return replace(self, mechanism=name, strength=strength).with_windows()
 
     def with_windows(self) -> Job:
         """With those that the planner takes at this budget; they stay, whoever turns up."""
-        question = self.question
-        if not isinstance(question, MeanQuantiles):
+        asked = self._asked
+        if not isinstance(asked, MeanQuantiles):
             return self
-        return replace(self, windows=question.chosen(self.mechanism, self.strength).windows)
+        return replace(self, windows=asked.chosen(self.mechanism, self.strength).windows)
+
+    def at_strength(self, strength: float) -> Job:
+        """With noise of this strength, as a plan found it, where there is no local budget."""
+        build = self.question.randomizers()[self.question.known(self.mechanism)]
+        if build(checks.positive("strength", strength)).eps0 < math.inf:
+            raise ParameterError("strength", "left out for --eps0, a local budget", strength)
+        fixed = replace(self, strength=strength)
+        return replace(fixed, epsilon=fixed.guarantee.upper)
 
     def at_budget(self, eps0: float) -> Job:
         """With this local budget, as a plan found it; what it guarantees is computed."""
-        known = self.question.randomizers()
         if self.mechanism == "best":
             raise ParameterError("mechanism", "named, with a local budget", self.mechanism)
-        build = known[checks.one_of("mechanism", self.mechanism, known)]
+        build = self.question.randomizers()[self.question.known(self.mechanism)]
         if build(checks.positive("eps0", eps0)).eps0 == math.inf:
             raise ParameterError("eps0", "left out for noise without a pure budget", eps0)
         fixed = replace(self, strength=eps0).with_windows()
@@ -283,7 +301,7 @@ class Job:
             found = quantiles(tally, QUARTILES)[0].scaled(self.low, self.high)
         else:
             found = tally.estimate(self.columns).scaled(self.low, self.high)
-        if self.norm is not None and isinstance(self.device, GaussianVectorDevice):
+        if self.norm is not None and isinstance(self.device.speaking, GaussianVectorDevice):
             # a bias that no error bar shows
             clipped = f"means of vectors clipped to {self.norm:g} from the middle of the range"
             found = replace(found, note="; ".join(filter(None, (found.note, clipped))))
@@ -356,7 +374,7 @@ class Job:
         try:
             lists = {name: tuple(given[name]) for name in ("columns", "categories")}
             job = cls(**given | lists)
-            checks.one_of("mechanism", job.mechanism, job.question.randomizers())
+            job.question.known(job.mechanism)
             checks.positive("strength", job.strength)
             _ = job.device  # whatever it refuses is refused here
         except ParameterError as error:

@@ -267,7 +267,7 @@ class Questionnaire:
         task, name = question.wanted.task, question.asked.mechanism
         if name == "best":
             raise ParameterError("mechanism", "named, with a local budget", name)
-        build = task.randomizers()[checks.one_of("mechanism", name, task.randomizers())]
+        build = task.randomizers()[task.known(name)]
         if build(checks.positive("eps0", eps0)).eps0 == math.inf:
             raise ParameterError("eps0", "left out for noise without a pure budget", eps0)
         machine = device(build(eps0))

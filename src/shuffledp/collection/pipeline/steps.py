@@ -104,10 +104,17 @@ def encode(
     """
     kind("out", out)
     check_apart("out", out, "the data", data)
+    _everybody(job)
     batch, rows = secrets.token_hex(16), _Rows(advance)
     job = replace(job.checked(), batch=batch, shuffled=False, simulated=stream.simulated)
     number = write_reports(job, Embedded(stream).reports(job, data, rows), out)
     return number, rows.seen - number
+
+
+def _everybody(job: Job) -> None:
+    """Who is silent is not in a file: how many users there are could not be checked."""
+    if job.check_in < 1.0:
+        raise ParameterError("check_in", "left out for files of reports", job.check_in)
 
 
 def pooled(
@@ -307,6 +314,7 @@ def run(
     data = as_table(data, job.columns)
     if reports is not None:
         kind("reports", reports)
+        _everybody(job)
         if isinstance(data, str | Path):
             check_apart("reports", reports, "the data", data)
     job = replace(job.checked(), shuffled=True, simulated=engine.simulated)
@@ -316,10 +324,9 @@ def run(
         check_users(job, in_all, "rows of the table")
     if reports is None:
         tally = engine.tallied(job, data, rows)
-        if tally.reports < job.n:
-            raise ParameterError(
-                "data", f"at least the promised batch of {job.n} rows", tally.reports
-            )
+        users = tally.reports if job.check_in == 1.0 else rows.seen
+        if users < job.n:
+            raise ParameterError("data", f"at least the promised batch of {job.n} rows", users)
         found = job.estimate(tally)  # what may fail fails before anything is spent
         book(job, frozenset())
     else:
@@ -328,7 +335,7 @@ def run(
         write_reports(job, _counted(blocks, tally), reports)
         found = job.estimate(tally)
     in_all = rows.seen if in_all is None else in_all
-    return job, replace(found, dropped=in_all - found.reports)
+    return job, replace(found, dropped=in_all - found.reports if job.check_in == 1.0 else 0)
 
 
 def _counted(blocks: Iterator[Reports], tally: Tally) -> Iterator[Reports]:
@@ -350,7 +357,7 @@ def write_estimates(about: Sequence[str], answers: Sequence[Estimate], out: str 
             writer.write([[each] * len(found.names), *_columns(found)])
 
 
-_COLUMNS = ["name", "value", "error", "low", "high", "privacy"]
+_COLUMNS = ["name", "value", "error", "low", "high", "raw", "privacy"]
 
 
 def _columns(found: Estimate) -> list[Any]:
@@ -361,5 +368,6 @@ def _columns(found: Estimate) -> list[Any]:
         np.sqrt(found.variances),
         low,
         high,
+        found.values if found.raw is None else found.raw,
         ["; ".join(filter(None, (found.label, found.note)))] * len(found.names),
     ]

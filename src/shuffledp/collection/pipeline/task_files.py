@@ -142,9 +142,7 @@ def _question(number: int, given: dict[str, Any], promise: dict[str, Any]) -> Qu
         checks.whole("messages", limit, 1)
         settings = {"mechanism": "best", "categories": known, **given} | promise
         asked = Question(Job(columns=columns, **settings), weight, limit)
-        checks.one_of(
-            "mechanism", asked.asked.mechanism, ["best", *asked.wanted.task.randomizers()]
-        )
+        asked.wanted.task.known(asked.asked.mechanism, "best")
     except ParameterError as error:
         if error.parameter in promise:
             raise

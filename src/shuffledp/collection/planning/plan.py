@@ -11,7 +11,7 @@ from shuffledp.collection.devices import Device, device
 from shuffledp.collection.planning.limits import Limit, limits
 from shuffledp.collection.planning.shape import Shape
 from shuffledp.collection.planning.target import Builder, Target
-from shuffledp.collection.planning.tasks import Task, Vector
+from shuffledp.collection.planning.tasks import HeavyHitters, Task, Vector
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
 from shuffledp.shown import Drawn, Shown
@@ -103,7 +103,12 @@ class Plan(Shown, Drawn):
     @property
     def limits(self) -> list[Limit]:
         """Errors that nobody stays below, where they are known."""
-        return limits(self.target) if self.task.name == "mean" else []
+        return limits(self.task, self.target)
+
+    @property
+    def left_out(self) -> list[str]:
+        """Randomizers that are not ranked, and why, in words."""
+        return [f"{name}: {why}" for name, why in self.task.left_out.items()]
 
     @property
     def advice(self) -> list[str]:
@@ -114,6 +119,14 @@ class Plan(Shown, Drawn):
             off = f"{best.error * self.target.n:,.3g} of {users}"
         rank = " in rank" if self.task.name == "quantiles" else ""
         said = [f"{best.name}: an estimate is off by about {off}{rank}, each round"]
+        if isinstance(self.task, HeavyHitters) and best.device is not None:
+            share = 100.0 * self.task.found_from(best.device, self.target.n)
+            said.append(
+                f"a word of {share:.2g} % of the users is found with 95 % probability, unless"
+                f" {self.task.most} others are as frequent"
+                if share < 100.0
+                else "no word is frequent enough to be found for sure: take more users"
+            )
         if isinstance(self.task, Vector) and self.task.messages < self.task.dimensions:
             most = self.task.dimensions
             said.append(
@@ -154,6 +167,7 @@ class Plan(Shown, Drawn):
             "choices": [choice.to_dict() for choice in self.choices],
             "baselines": [choice.to_dict() for choice in self.baselines],
             "limits": [limit.to_dict() for limit in self.limits],
+            "left_out": self.left_out,
         }
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+
 from shuffledp import checks
 from shuffledp.accounting.randomizers import (
     CheckIn,
@@ -16,9 +18,10 @@ from shuffledp.accounting.randomizers import (
     Plateau,
     Randomizer,
     RoundedResponse,
+    SubsetSelection,
 )
 from shuffledp.accounting.randomizers.catalogue import MECHANISMS
-from shuffledp.collection.analysis import tally
+from shuffledp.collection.analysis import FrequentWords, tally
 from shuffledp.collection.analysis.distribution import floor
 from shuffledp.collection.analysis.estimate import quantile
 from shuffledp.collection.analysis.frequencies import set_variance
@@ -44,6 +47,31 @@ def _candidates(task: str, **known: Any) -> dict[str, Builder]:
     return {row.name: partial(row.of_strength, known=known) for row in rows}
 
 
+_LONGEST = 1 << 13
+"""Bytes of a report, at most, in a plan."""
+
+
+def _of_values(k: int) -> dict[str, Builder]:
+    """Randomizers of one of k values; subsets are no larger than a report may be."""
+    found = _candidates("histogram", k=k)
+    if -(-k // 8) > _LONGEST:
+        largest = _LONGEST // np.min_scalar_type(k - 1).itemsize
+
+        def subset(eps0: float) -> Randomizer:
+            best = SubsetSelection(k, eps0=eps0)
+            return replace(best, d=min(best.d or 1, largest))
+
+        found["subset"] = subset
+    return {name: found[name] for name in found if name not in _too_long(k)}
+
+
+def _too_long(k: int) -> dict[str, str]:
+    """Randomizers that send k bits, if those are too many."""
+    size = -(-k // 8)
+    why = f"a report of {k:,} bits, {size:,} bytes, where {_LONGEST:,} are the most"
+    return dict.fromkeys(("rappor", "oue"), why) if size > _LONGEST else {}
+
+
 class Task(ABC):
     """A question to the users."""
 
@@ -54,6 +82,17 @@ class Task(ABC):
     @abstractmethod
     def randomizers(self) -> dict[str, Builder]:
         """By name: a randomizer of given strength."""
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Names of others that could do it, and why they are not offered."""
+        return {}
+
+    def known(self, name: str, *others: str) -> str:
+        """The name, if it is one of a randomizer, or one of these."""
+        if name in self.left_out:
+            raise ParameterError("mechanism", f"another one: {self.left_out[name]}", name)
+        return checks.one_of("mechanism", name, [*others, *self.randomizers()])
 
     def messages_of(self, name: str) -> int:
         """How many messages a user of this randomizer sends, each shuffled by itself."""
@@ -97,7 +136,11 @@ class Histogram(Task):
         checks.store_size(self, "k", 2)
 
     def randomizers(self) -> dict[str, Builder]:
-        return _candidates(self.name, k=self.k)
+        return _of_values(self.k)
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        return _too_long(self.k)
 
     def spread(self) -> float:
         return (1.0 - 1.0 / self.k) / self.k
@@ -121,8 +164,12 @@ class Quantiles(Task):
         checks.store_size(self, "bins", 2)
 
     def randomizers(self) -> dict[str, Builder]:
-        known = _candidates("histogram", k=self.bins)
+        known = _of_values(self.bins)
         return {name: known[name] for name in known if name != "hadamard"}  # pairs not alike
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        return _too_long(self.bins)
 
     def variance(self, device: Device, n: int) -> float:
         support = law(device)
@@ -134,18 +181,28 @@ class Quantiles(Task):
 class HeavyHitters(Task):
     """The most frequent words of a given number of bits, found prefix by prefix.
 
+    Half of the users count what the others find.
+
     Parameters
     ----------
     bits
         Length of a word.
+    most
+        Words to find.
     """
 
     bits: int
+    most: int = 20
     name: ClassVar[str] = "heavy-hitters"
-    error: ClassVar[str] = "the frequency of a rare word"
+    error: ClassVar[str] = "the frequency of a word found, if it is rare"
 
     def randomizers(self) -> dict[str, Builder]:
         return _candidates(self.name, bits=self.bits)
+
+    def found_from(self, device: Device, n: int) -> float:
+        """The share of n users whose word is found, but for a chance of 5 %."""
+        counted = FrequentWords(device)
+        return counted.found_from(self.most, counted.split(n))
 
     def spread(self) -> float:
         return 0.0  # of a word that hardly anybody has
@@ -365,6 +422,10 @@ class Sometimes(Task):
     @property
     def error(self) -> str:  # type: ignore[override]
         return self.asked.error
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        return self.asked.left_out
 
     def messages_of(self, name: str) -> int:
         return self.asked.messages_of(name)

@@ -58,7 +58,7 @@ class Wanted:
         """Of the randomizers to choose from: those that compose quickly."""
         known = self.task.randomizers()
         if self.mechanism != "best":
-            name = checks.one_of("mechanism", self.mechanism, ["best", *known])
+            name = self.task.known(self.mechanism, "best")
             if not pure(known[name]):
                 raise ParameterError("mechanism", "with a pure budget, among several", name)
             return [name]
@@ -184,12 +184,10 @@ def _tables(wanted: Wanted, target: Target) -> dict[str, Expected]:
 
 def _alone(wanted: Wanted, target: Target, progress: Callable[[Any], Any]) -> Together:
     """A single question gets all."""
-    known = wanted.task.randomizers()
     if wanted.mechanism == "best":
         choice = plan(wanted.task, target, progress).best
     else:
-        name = checks.one_of("mechanism", wanted.mechanism, ["best", *known])
-        choice = Plan.of(wanted.task, target, name)
+        choice = Plan.of(wanted.task, target, wanted.task.known(wanted.mechanism, "best"))
     assert choice.achieved is not None
     return Together((wanted,), target, (choice,), (1.0,), choice.achieved)
 

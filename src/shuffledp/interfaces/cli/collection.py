@@ -62,6 +62,11 @@ _question_about_data = added(
         help="Local budget of --mechanism, as `plan` found it; epsilon is computed.",
     ),
     click.option(
+        "--strength",
+        type=float,
+        help="The same for noise without a local budget: largest distance over deviation.",
+    ),
+    click.option(
         "--mechanism",
         default="best",
         show_default=True,
@@ -273,6 +278,7 @@ def job(
     bad_rows: str,
     epsilon: float | None,
     eps0: float | None = None,
+    strength: float | None = None,
     windows: int = 0,
     counted: Mapping[str, Any] | None = None,
     calibrate: bool = True,
@@ -287,10 +293,11 @@ def job(
     from shuffledp.collection.planning import ALL_SHAPES
     from shuffledp.display.text import progress
 
-    if (epsilon is None) == (eps0 is None):
-        got = "neither" if epsilon is None else "both"
-        raise ParameterError("epsilon", "given, or else --eps0", got)
-    options: dict[str, Any] = {"bad_rows": bad_rows, "epsilon": eps0 or epsilon, **given}
+    fixed = eps0 if strength is None else strength
+    if [epsilon, eps0, strength].count(None) != 2:
+        got = "neither" if epsilon is fixed is None else "both"
+        raise ParameterError("epsilon", "given, or else --eps0 or --strength", got)
+    options: dict[str, Any] = {"bad_rows": bad_rows, "epsilon": fixed or epsilon, **given}
     known: tuple[str, ...] = ()
     if task == "histogram":
         known = listed(data, categories, from_data, other)
@@ -313,10 +320,12 @@ def job(
     asked = Job(task, columns, fewest, users=users, **options)
     if not calibrate:
         return asked
-    if counted is not None and asked.mechanism in ALL_SHAPES and eps0 is None:
+    if counted is not None and asked.mechanism in ALL_SHAPES and fixed is None:
         return shaped(asked, lambda names: progress(names, "calibrating"), **counted)
     for name, value in (counted or {}).items():
         raise ParameterError(name, "left out unless --mechanism is a shape, with --epsilon", value)
+    if strength is not None:
+        return asked.at_strength(strength)
     if eps0 is not None:
         return asked.at_budget(eps0)
     return asked.calibrated(lambda names: progress(names, "calibrating"))

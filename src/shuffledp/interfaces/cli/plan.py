@@ -123,6 +123,8 @@ def plan(
         raise ParameterError("name", "given, or else --tasks", None)
     if messages > 1 and name != "vector":
         raise ParameterError("messages", "left out unless the task is vector", messages)
+    if messages > 1 and check_in is not None:
+        raise ParameterError("check_in", "left out with --messages", check_in)
     whole = "mean" if name == "sum" else name  # a sum of n numbers is n times their mean
     asked = question(
         whole,
@@ -229,17 +231,20 @@ def _command(plan: Plan, row: Choice | Shape, letters: int) -> str:
 
     task, target = plan.task, plan.target
     fixed = target.rounds > 1 or target.max_eps0 < math.inf or target.colluders
-    if isinstance(task, Sometimes) or (fixed and row.eps0 is None and not isinstance(row, Shape)):
-        return f"devices run {row.device.randomizer if row.device else row.name}"
-    run = f"{_about_data(task, letters)} --mechanism {row.name}"
+    silent = ""
+    if isinstance(task, Sometimes):
+        silent, task = f" --check-in {in_full(task.rate)}", task.asked
+    run = f"{_about_data(task, letters)}{silent} --mechanism {row.name}"
     if isinstance(row, Shape):
         return f"{run} {_total(plan)}{_limits(target)}"
     if row.messages > 1:
         run += f" --messages {row.messages}"
     if isinstance(task, MeanQuantiles):
         run += f" --windows {task.chosen(row.name, row.strength).windows}"
-    budget = f"--eps0 {row.strength!r} --delta {in_full(target.delta)}" if fixed else _total(plan)
-    return f"{run} {budget}"
+    if not fixed:
+        return f"{run} {_total(plan)}"
+    budget = "--eps0" if row.eps0 is not None else "--strength"
+    return f"{run} {budget} {row.strength!r} --delta {in_full(target.delta)}"
 
 
 def _about_data(task: Task, letters: int) -> str:

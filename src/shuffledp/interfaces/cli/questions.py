@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _OF_FILE = (
     *("columns", "task", "categories", "from_data", "other", "low", "high", "norm", "messages"),
-    *("eps0",),
+    *("eps0", "strength"),
 )
 """Options that a file of tasks takes the place of."""
 
@@ -43,6 +43,8 @@ def asked(data: str, tasks: str | None, messages: int | None, **question: Any) -
         if whole.task != "vector":
             raise ParameterError("messages", "left out unless the task is vector", messages)
         single = Questionnaire((Question(whole, limit=messages or 1),))
+        if question["strength"] is not None:
+            raise ParameterError("strength", "left out for several messages", question["strength"])
         if question["eps0"] is not None:
             return single.at_budget(question["eps0"])
         return single.calibrated(lambda names: progress(names, "calibrating"))

@@ -42,6 +42,7 @@ from shuffledp.interfaces.cli.questions import asked as asked_questions
     "--colluders", type=Count(), help="Users who tell the analyst what they sent (shapes)."
 )
 @click.option("--max-eps0", type=float, help="Largest local budget (shapes).")
+@click.option("--check-in", type=float, help="Probability with which users report.")
 @ledger_options
 @simulation_option
 @memory_option
@@ -65,6 +66,7 @@ def run(
     rounds: int | None,
     colluders: int | None,
     max_eps0: float | None,
+    check_in: float | None,
     **question: Any,
 ) -> None:
     """Calibrate, randomize every row of DATA as a device would, shuffle, estimate.
@@ -87,7 +89,8 @@ def run(
     kept = {"rounds": rounds, "colluders": colluders, "max_eps0": max_eps0}
     limits = {name: value for name, value in kept.items() if value is not None}
     if tasks is not None or (messages or 1) > 1:
-        for name, value in (("reports", reports), ("master", master), *limits.items()):
+        alone = {"reports": reports, "master": master, "check_in": check_in, **limits}
+        for name, value in alone.items():
             if value is not None:
                 raise ParameterError(name, "left out where users send several messages", value)
         with blamed_on(tasks):
@@ -104,7 +107,9 @@ def run(
                 non_negative=non_negative,
             )
         return
-    asked = job(data, counted=limits, **question)
+    asked = job(data, counted=limits, check_in=1.0 if check_in is None else check_in, **question)
+    if master is not None and check_in is not None:
+        raise ParameterError("check_in", "left out with --spark", check_in)
     if isinstance(asked, CountedJob):
         for name, value in (("reports", reports), ("master", master)):
             if value is not None:

@@ -10,13 +10,15 @@ from shuffledp.numerics.binomial import log_mass
 from shuffledp.numerics.search import bisect
 
 
-def _at_least(count: int, trials: int, p: float) -> float:
+def at_least(count: int, trials: int, p: float) -> float:
     """Pr[Bin(trials, p) >= count]."""
     if count <= 0:
         return 1.0
+    if count > trials:
+        return 0.0
     reach = 40 + math.ceil(14.0 * math.sqrt(trials * p * (1.0 - p)))
     if count < trials * p:
-        return 1.0 - _at_least(trials - count + 1, trials, 1.0 - p)
+        return 1.0 - at_least(trials - count + 1, trials, 1.0 - p)
     places = np.arange(count, min(trials, count + reach) + 1, dtype=np.float64)
     logs, _ = log_mass(places, float(trials), p, 1.0 - p)
     return float(np.exp(logs).sum())
@@ -27,7 +29,7 @@ def lower_limit(count: int, trials: int, failure: float) -> float:
     if count == 0:
         return 0.0
     return bisect(
-        lambda p: _at_least(count, trials, p) < failure, 0.0, count / trials, halvings=60
+        lambda p: at_least(count, trials, p) < failure, 0.0, count / trials, halvings=60
     ).good
 
 
