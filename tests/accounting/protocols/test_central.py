@@ -252,6 +252,13 @@ def test_rules_of_the_largest_steps():
             assert high >= exact * (1.0 - 1e-12)
 
 
+def test_hardly_any_noise_on_several_steps():
+    """Where e^-epsilon is lost next to 1: less than in all steps, more than in one of two."""
+    found = RandomAllocation(0.12, 5, 3).guaranteed(delta=1e-30).value
+    assert RandomAllocation(0.12, 2).epsilon(1e-30).lower < found
+    assert found < RandomAllocation(0.12, 3, 3).epsilon(1e-30).upper * (1.0 + 1e-9)
+
+
 def test_a_step_that_never_decides_is_not_forgotten():
     """Deep tails, where the largest steps leave something out, are those of the parts."""
     found = RandomAllocation(0.5, 20, 2).epsilon(1e-25)

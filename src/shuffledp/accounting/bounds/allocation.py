@@ -28,7 +28,7 @@ from shuffledp.numerics.rounding import Array, down, roundings, up
 from shuffledp.numerics.sum_tests import Tests, large_ratio_tests, small_ratio_tests
 
 _WIDTH, _COARSE = 1e-3, 4e-3
-_RARE, _LITTLE_NOISE, _CLEAR = 0.02, 1.5, 1e3
+_RARE, _NOISES, _CLEAR = 0.02, (0.2, 1.5), 1e3
 """Where few steps decide; how much more than what is missing is told by them."""
 _NEGLIGIBLE = 1e-3
 """Share of the other direction below which a direction is bounded, not computed."""
@@ -96,7 +96,8 @@ class AllocatedNoise(Counter):
         """Whether a few large variables decide, and few enough: parts of the epoch then tell too
         much."""
         rare = math.exp(min(self.h, 100.0)) * self.k > _RARE * self.steps
-        return 1 < self.k <= MOST and self.k < self.steps and self.sigma < _LITTLE_NOISE and rare
+        some = _NOISES[0] < self.sigma < _NOISES[1]
+        return 1 < self.k <= MOST and self.k < self.steps and some and rare
 
     def parts(self) -> list[tuple[Counter, int]]:
         """One step of each of k parts of the epoch, told which: no less is leaked."""

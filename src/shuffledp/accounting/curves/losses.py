@@ -104,7 +104,7 @@ class Samples:
         upper = np.minimum(up(self.reverse[1][:0:-1], _OUTWARD), 1.0)
         x = np.concatenate([[-1.0], left, right])
         y = np.concatenate([[1.0], _mirrored(left, upper) + _OUTWARD, self.forward[1]])
-        keep = np.append(True, np.diff(x) > 0.0)
+        keep = np.append(True, (np.diff(x) > 0.0) & (x[1:] > -1.0))  # the farthest round to t = 0
         x, y = lower_hull(x[keep], y[keep])
         masses, revealing = _masses(np.diff(x), y)
         factor, revealing = _shortfall(np.diff(x), y, masses, revealing)
