@@ -74,12 +74,20 @@ class LognormalCells:
         laws = _measure(below, self.mass), _measure(above, self._spread(self.share - self.off))
         return _above(laws[0], -_HUGE), _above(laws[1], -_HUGE)
 
-    def _spread(self, share: Array) -> Array:
+    def part(self, kept: Array, *, above: bool) -> tuple[Array, Array]:
+        """Values and masses below or above X in the increasing convex order, so much kept of each
+        cell; above, what is beyond the last edge is missing."""
+        if above:
+            at = np.append(0.0, self.x)
+            return at + _OFF * (1.0 + at), self._spread(self.share + self.off, kept)
+        return np.maximum(self.mean - _OFF * (1.0 + self.mean), 0.0), self.mass * kept
+
+    def _spread(self, share: Array, kept: Array | float = 1.0) -> Array:
         """Weights of 0 and the edges; the last cell stays at its edge."""
-        share, weights = np.clip(share, 0.0, 1.0), np.zeros(self.mass.size)
-        weights[:-1] += self.mass[:-1] * (1.0 - share)
-        weights[1:] += self.mass[:-1] * share
-        weights[-1] += self.mass[-1]
+        share, mass, weights = np.clip(share, 0.0, 1.0), self.mass * kept, np.zeros(self.mass.size)
+        weights[:-1] += mass[:-1] * (1.0 - share)
+        weights[1:] += mass[:-1] * share
+        weights[-1] += mass[-1]
         return weights
 
 
@@ -128,10 +136,10 @@ def shortfalls(h: float, n: int, depths: Array, width: float) -> tuple[Array, Ar
     return down(grown * low, roundings(20)), np.minimum(up(grown * high, roundings(20)), 1.0)
 
 
-def shortfalls_above(h: float, n: int, depths: Array) -> Array:
-    """At least E(1 - e^depth R)+ at each depth >= 0: R is at least the geometric mean of its
-    terms, which is lognormal."""
-    return up(cdf((0.5 * h - depths) / math.sqrt(h / n)), SUMS)
+def shortfalls_above(h: float, n: int, depths: Array, k: int = 1) -> Array:
+    """At least E(1 - e^depth R)+ at each depth >= 0, R the mean of all products of k of the
+    variables: at least the geometric mean of its terms, which is lognormal."""
+    return up(cdf((0.5 * k * h - depths) / (k * math.sqrt(h / n))), SUMS)
 
 
 def _alone(h: float, epsilons: Array) -> tuple[Array, Array]:

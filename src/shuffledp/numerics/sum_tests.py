@@ -27,11 +27,12 @@ from shuffledp.numerics.positive_part import Law
 from shuffledp.numerics.rounding import Array, all_orders, down, roundings, up
 from shuffledp.numerics.search import bisect
 
-_THRESHOLDS, _AROUND, _SMOOTH = 80, 3.0, 0.15
+_THRESHOLDS, _AROUND, _SMOOTH, _FAR = 60, 3.0, 0.15, 8.0
 """So many thresholds, so far around those expected, and b: in units of the tail's decay."""
+_SHARES = (0.05, 0.15, 0.35, 0.7, 1.2)
+"""What a variable weighs next to 1, times n/k: one of them suits (the less noise, the less)."""
 _ALIAS, _MOST_FREQUENCIES, _STEEPEST = 1e-4, 1 << 17, 10.0
-_CAP, _LEAST_GAIN, _SMALL_SCORE, _LEAST_SHARE = 2.0, 0.05, 0.25, 1e-30
-_COPIES = np.unique(np.round(np.geomspace(1.0, 4096.0, 60)))
+_LEAST_SHARE, _CAP, _LEAST_CAP = 1e-30, 2.0, 0.02
 _MASS_ERROR = 4.0 * CELL_ERROR
 Tests = tuple[Array, Array]
 """Least powers and largest sizes."""
@@ -132,10 +133,14 @@ def _cells(h: float) -> tuple[Array, Array, Array]:
 @lru_cache(maxsize=256)
 def large_ratio_tests(h: float, n: int, k: int, gain: float) -> Tests:
     """Tests for k weighted variables: those about where the likelihood ratio is 1 + gain."""
-    most = max(gain, _LEAST_GAIN)
     _, _, ratio = _cells(h)
-    score = _score(ratio - 1.0, n, k, most)
-    return _tests(h, n, k, score, gain / most)
+    found = []
+    for share in _SHARES:
+        enough = math.log1p(share * gain)  # of one variable: more of it adds nothing
+        score = np.minimum(np.log1p(share * k / n * ratio), _CAP * enough + _LEAST_CAP)
+        found.append(_tests(h, n, k, score, math.log1p(gain), enough))
+    power, size = np.concatenate(found, axis=1)
+    return power, size
 
 
 @lru_cache(maxsize=256)
@@ -143,50 +148,45 @@ def small_ratio_tests(h: float, n: int, k: int, depth: float) -> Tests:
     """Tests for no weighted variables: about where the likelihood ratio is e^-depth."""
     _, _, ratio = _cells(h)
     share = np.maximum(1.0 - k / n + k / n * ratio, _LEAST_SHARE)
-    return _tests(h, n, k, -np.log(share), depth, falls=True)
+    return _tests(h, n, k, -np.log(share), depth, depth, falls=True)
 
 
-def _score(above: Array, n: int, k: int, gain: float) -> Array:
-    """1/m where m variables of that value, all others being 1, make a ratio of 1 + gain."""
-    copies = np.array([m for m in _COPIES.tolist() if m <= n])
-    values = np.array([_needed(float(m), n, k, gain) for m in copies])
-    positive = np.maximum(above, values[-1] * 1e-3)
-    found = np.exp(np.interp(np.log(positive), np.log(values[::-1]), -np.log(copies[::-1])))
-    slope = 0.5 / math.log(values[0] / values[1]) if copies.size > 1 else 1.0
-    beyond = 1.0 + slope * np.log(np.maximum(above / values[0], 1.0))
-    linear = above / (values[-1] * copies[-1])
-    found = np.where(above > values[-1], found, linear)
-    return np.asarray(np.where(above > values[0], np.minimum(beyond, _CAP), found))
-
-
-def _needed(copies: float, n: int, k: int, gain: float) -> float:
-    """The y with sum over j >= 1 of C(copies, j) C(k, j) / C(n, j) y^j = gain."""
-
-    def enough(log_y: float) -> bool:
-        total, term, y = 0.0, 1.0, math.exp(log_y)
-        for j in range(int(min(k, copies))):
-            term *= (copies - j) * (k - j) / ((j + 1.0) * (n - j)) * y
-            total += term
-        return total >= gain
-
-    high = math.log(gain * n / (k * copies))  # the first term alone
-    return math.exp(bisect(enough, high + 1e-9, high - 60.0, within=1e-4).good)
-
-
-def _tests(h: float, n: int, k: int, score: Array, level: float, falls: bool = False) -> Tests:
-    """Accepting where the sum of the scores is about the level or more; ``falls``: that speaks for
-    no weighted variables."""
+def _tests(
+    h: float, n: int, k: int, score: Array, level: float, rise: float, falls: bool = False
+) -> Tests:
+    """Accepting where the sum of the scores speaks about as clearly as e^level, or has risen by so
+    much; ``falls``: for no weighted variables."""
     plain, weighted, _ = _cells(h)
     laws = [_measure(score, mass) for mass in (plain, weighted)]
     none: Parts = [(laws[0], n)]
     some: Parts = [(law, count) for law, count in zip(laws, (n - k, k), strict=True) if count]
-    small = np.abs(score) < _SMALL_SCORE
-    expected = level + n * float(plain[small] @ score[small])
-    decay = 1.0 / _saddle(some if falls else none, max(expected, 1e-9))
-    low, high = min(expected, level), max(expected, level)
-    c = np.linspace(low - _AROUND * decay, high + _AROUND * decay, _THRESHOLDS)
+    theta = _as_clear(laws[0], laws[1], level / k, -1.0 if falls else 1.0)
+    tilted = [sum(m * law.tilted_mean(theta) for law, m in parts) for parts in (none, some)]
+    alone = n * float(plain @ score) + rise
+    places = [[*tilted, alone]]
+    if alone - max(tilted) > _FAR / _saddle(some if falls else none, max(tilted)):
+        places = [tilted, [alone]]
     tested, other = (none, some) if falls else (some, none)
-    return acceptance(tested, c, _SMOOTH * decay)[0], acceptance(other, c, _SMOOTH * decay)[1]
+    found = []
+    for near in places:
+        decay = 1.0 / _saddle(other, max(near))
+        c = np.linspace(min(near) - _AROUND * decay, max(near) + _AROUND * decay, _THRESHOLDS)
+        b = _SMOOTH * decay
+        found.append((acceptance(tested, c, b)[0], acceptance(other, c, b)[1]))
+    power, size = np.concatenate(found, axis=1)
+    return power, size
+
+
+def _as_clear(plain: Measure, weighted: Measure, level: float, way: float) -> float:
+    """Roughly the theta at which a tilted variable's likelihood ratio is e^(way level)."""
+
+    def short(log_theta: float) -> bool:
+        theta = math.exp(log_theta)
+        return way * (weighted.log_mgf(theta)[0] - plain.log_mgf(theta)[0]) <= level
+
+    size = float(np.abs(plain.v).max())
+    bounds = math.log(1e-6 / size), math.log(0.5 * MAX_EXPONENT / size)
+    return math.exp(bisect(short, *bounds, within=0.02).good)
 
 
 def _measure(values: Array, weights: Array) -> Measure:

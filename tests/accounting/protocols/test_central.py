@@ -15,6 +15,12 @@ from hypothesis import strategies as st
 from shuffledp import CentralMinibatches, ParameterError, RandomAllocation, Rounds, Shuffled, Status
 from shuffledp.accounting.bounds.allocation import AllocatedNoise
 from shuffledp.accounting.bounds.identity import delta_lower, delta_upper
+from shuffledp.accounting.bounds.largest_steps import (
+    NODES_BELOW,
+    RULES_ABOVE,
+    RULES_BELOW,
+    large_ratios,
+)
 from shuffledp.accounting.bounds.shuffle_gaussian import GaussianPair
 from shuffledp.accounting.curves import GDPCurve
 from shuffledp.accounting.protocols import describe, restore
@@ -188,6 +194,75 @@ def test_several_steps_against_a_simulation(sigma, k):
     assert found.lower <= mean + 5.0 * error
     assert found.upper >= mean - 5.0 * error
     assert found.lower >= 0.85 * mean
+
+
+@pytest.mark.parametrize(
+    ("sigma", "steps", "k", "moved"),
+    [(0.3, 10, 3, 1.8), (0.5, 100, 2, 2.2), (0.5, 100, 3, 2.2), (0.7, 10, 2, 2.4)],
+)
+def test_where_a_few_steps_decide(sigma, steps, k, moved):
+    """Both ends within a percent, and delta there as simulated."""
+    found = RandomAllocation(sigma, steps, k).epsilon(1e-6)
+    assert found.gap < 0.01
+    for epsilon, way in ((found.lower, 1.0), (found.upper, -1.0)):
+        mean, error = central.simulated(sigma, steps, k, epsilon, 20_000, moved)
+        assert error < 0.1 * mean
+        assert way * (mean - 1e-6) > -5.0 * error
+
+
+def _below_and_above(sigma: float, steps: int, k: int, epsilon: float) -> tuple[float, float]:
+    largest = large_ratios(sigma**-2.0, steps, k)
+    power, size = largest.tests()
+    above = float(largest.above(np.array([math.expm1(epsilon)]))[0])
+    return float((power - math.exp(epsilon) * size).max()), above
+
+
+@pytest.mark.parametrize("sigma", [0.3, 0.6, 1.2])
+def test_the_largest_steps_by_quadrature(sigma):
+    """Laws above and below that of the ratio: two of three steps."""
+    ratio, weights = central.allocation(sigma, 3, 2, 250)
+    for epsilon in (0.0, 0.5, 2.0, 6.0, 15.0):
+        exact = central.deltas(ratio, weights, epsilon)[0]
+        below, above = _below_and_above(sigma, 3, 2, epsilon)
+        assert below <= exact * 1.005 + 1e-12
+        assert above >= exact * 0.995 - 1e-12
+
+
+@pytest.mark.parametrize(
+    ("sigma", "steps", "k", "epsilon"),
+    [(0.3, 4, 2, 15.0), (0.3, 4, 3, 15.0), (0.6, 4, 3, 6.0), (0.15, 5, 2, 60.0), (1.4, 5, 3, 4.0)],
+)
+def test_the_largest_steps_against_a_simulation(sigma, steps, k, epsilon):
+    runs = [central.simulated(sigma, steps, k, epsilon, 100_000, m) for m in (1.0, 1.5, 2.0)]
+    mean, error = min(runs, key=lambda run: run[1] / run[0])
+    below, above = _below_and_above(sigma, steps, k, epsilon)
+    assert error < 0.05 * mean
+    assert below <= mean + 5.0 * error
+    assert above >= mean - 5.0 * error
+
+
+def test_rules_of_the_largest_steps():
+    """For all powers at once above, or below, the integral of (1 - v)^r v^j."""
+    for r, (above, below) in enumerate(zip(RULES_ABOVE, RULES_BELOW, strict=True)):
+        for j in range(400):
+            exact = math.gamma(r + 1.0) / math.prod(j + 1.0 + i for i in range(r + 1))
+            high = above[0] * (j == 0) + above[1] * 0.5**j + above[2]
+            low = sum(w * v**j for w, v in zip(below, NODES_BELOW, strict=True))
+            assert low <= exact * (1.0 + 1e-12)
+            assert high >= exact * (1.0 - 1e-12)
+
+
+def test_hardly_any_noise_on_several_steps():
+    """Where e^-epsilon is lost next to 1: less than in all steps, more than in one of two."""
+    found = RandomAllocation(0.12, 5, 3).guaranteed(delta=1e-30).value
+    assert RandomAllocation(0.12, 2).epsilon(1e-30).lower < found
+    assert found < RandomAllocation(0.12, 3, 3).epsilon(1e-30).upper * (1.0 + 1e-9)
+
+
+def test_a_step_that_never_decides_is_not_forgotten():
+    """Deep tails, where the largest steps leave something out, are those of the parts."""
+    found = RandomAllocation(0.5, 20, 2).epsilon(1e-25)
+    assert found.lower < found.upper < 2.0 * RandomAllocation(0.5, 10).epsilon(1e-25).upper
 
 
 @given(

@@ -16,6 +16,7 @@ import numpy as np
 from shuffledp.accounting.bounds.composition import CountedRound, composed_upper
 from shuffledp.accounting.bounds.counted import guaranteed_curve, leaked_curve
 from shuffledp.accounting.bounds.counters import Counter
+from shuffledp.accounting.bounds.largest_steps import MOST, large_ratios
 from shuffledp.accounting.bounds.scopes import known_law
 from shuffledp.accounting.bounds.theorem import Bound
 from shuffledp.accounting.curves.ends import Ends
@@ -27,6 +28,8 @@ from shuffledp.numerics.rounding import Array, down, roundings, up
 from shuffledp.numerics.sum_tests import Tests, large_ratio_tests, small_ratio_tests
 
 _WIDTH, _COARSE = 1e-3, 4e-3
+_RARE, _NOISES, _CLEAR = 0.02, (0.2, 1.5), 1e3
+"""Where few steps decide; how much more than what is missing is told by them."""
 _NEGLIGIBLE = 1e-3
 """Share of the other direction below which a direction is bounded, not computed."""
 _DEEPEST = 1e-34
@@ -88,8 +91,19 @@ class AllocatedNoise(Counter):
         ]
         return ends[0], ends[1]
 
+    @property
+    def few_decide(self) -> bool:
+        """Whether a few large variables decide, and few enough: parts of the epoch then tell too
+        much."""
+        rare = math.exp(min(self.h, 100.0)) * self.k > _RARE * self.steps
+        some = _NOISES[0] < self.sigma < _NOISES[1]
+        return 1 < self.k <= MOST and self.k < self.steps and some and rare
+
     def parts(self) -> list[tuple[Counter, int]]:
         """One step of each of k parts of the epoch, told which: no less is leaked."""
+        return [(self, 1)] if self.few_decide else self._parts()
+
+    def _parts(self) -> list[tuple[Counter, int]]:
         size, more = divmod(self.steps, self.k)
         return [
             (AllocatedNoise(self.sigma, steps), count)
@@ -98,22 +112,55 @@ class AllocatedNoise(Counter):
         ]
 
     def _of_several(self, epsilons: Array, width: float) -> tuple[Ends, Ends]:
-        """Above: parts of the epoch; below: tests of a sum over its steps."""
-        above, ends = composed_upper([CountedRound(self, 1)]), []
-        for profile, mirrored in ((above.forward, False), (above.reverse, True)):
-            assert profile is not None
-            high = np.array([profile(float(epsilon), width).upper for epsilon in epsilons])
+        """Above: see below; below: tests of a sum over its steps."""
+        ends = []
+        for (_, high), mirrored in zip(
+            self.above(epsilons, width, 1.0), (False, True), strict=True
+        ):
             tests = [self._tests(_about(float(epsilon))) for epsilon in epsilons]
             tests = [_mirrored(each) for each in tests] if mirrored else tests
             low = np.array(list(map(_gain, epsilons.tolist(), tests)))
             ends.append((np.minimum(low, high), high))
         return ends[0], ends[1]
 
+    def above(
+        self, epsilons: Array, width: float, little: float = _NEGLIGIBLE
+    ) -> tuple[Ends, Ends]:
+        """Upper ends, for k > 1: by the largest steps of the epoch, or by its parts; a direction
+        that has ``little`` of the other is not computed any better."""
+        nothing, near = np.zeros(epsilons.size), np.minimum(epsilons, _FARTHEST)
+        forward = np.ones(epsilons.size)
+        unclear = np.ones(epsilons.size, bool)
+        if self.few_decide:
+            largest = large_ratios(self.h, self.steps, self.k)
+            forward = largest.above(np.expm1(near))
+            unclear = forward < _CLEAR * largest.missing
+        if unclear.any():
+            told = self._told(epsilons[unclear], width, mirrored=False)
+            forward[unclear] = np.minimum(forward[unclear], told)
+        reverse = np.minimum(shortfalls_above(self.h, self.steps, near, self.k), 1.0)
+        reverse = np.where(near == 0.0, np.minimum(reverse, forward), reverse)  # the same there
+        counts = reverse > little * forward
+        if counts.any():
+            told = self._told(epsilons[counts], width, mirrored=True)
+            reverse[counts] = np.minimum(reverse[counts], told)
+        return (nothing, forward), (nothing, reverse)
+
+    def _told(self, epsilons: Array, width: float, *, mirrored: bool) -> Array:
+        """Upper ends if parts of the epoch are told, of one step each."""
+        curve = composed_upper([CountedRound(*part) for part in self._parts()])
+        profile = curve.reverse if mirrored else curve.forward
+        assert profile is not None
+        return np.array([profile(float(x), width).upper for x in epsilons])
+
     def _tests(self, epsilon: float) -> Tests:
         """Of the victim's presence, good about this epsilon in either direction."""
         ahead = large_ratio_tests(self.h, self.steps, self.k, math.expm1(epsilon))
-        back = _mirrored(small_ratio_tests(self.h, self.steps, self.k, epsilon))
-        return np.concatenate([ahead[0], back[0]]), np.concatenate([ahead[1], back[1]])
+        found = [ahead, _mirrored(small_ratio_tests(self.h, self.steps, self.k, epsilon))]
+        if self.few_decide:
+            found.append(large_ratios(self.h, self.steps, self.k).tests())
+        power, size = np.concatenate(found, axis=1)
+        return power, size
 
     def guaranteed_losses(self) -> tuple[Losses, Losses]:
         samples = _samples(self)
@@ -165,7 +212,8 @@ def _gain(epsilon: float, tests: Tests) -> float:
 def _samples(counter: AllocatedNoise) -> Samples:
     """Close together where the profile bends: at first by its deviation, then by its epsilon, in
     the tail by that of one step."""
-    found = [counter.one(np.zeros(1))]
+    ends_at = counter.ends if counter.k == 1 else counter.above
+    found = [ends_at(np.zeros(1), _WIDTH)]
     epsilons, deviation = [0.0], 2.5 * float(max(side[1][0] for side in found[0]))
     while max(side[1][-1] for side in found[-1]) > _DEEPEST and epsilons[-1] < counter.farthest:
         grid: list[float] = []
@@ -174,7 +222,7 @@ def _samples(counter: AllocatedNoise) -> Samples:
             step = min(step, 0.12 / counter.sigma) if counter.k == 1 else 2.0 * step
             grid.append(min(epsilons[-1] + step, counter.farthest))
             epsilons.append(grid[-1])
-        found.append(counter.ends(np.unique(grid), _WIDTH if len(found) == 1 else _COARSE))
+        found.append(ends_at(np.unique(grid), _WIDTH if len(found) == 1 else _COARSE))
     ends = [np.concatenate([part[side][i] for part in found]) for side in (0, 1) for i in (0, 1)]
     return Samples(np.unique(epsilons), (ends[0], ends[1]), (ends[2], ends[3]))
 

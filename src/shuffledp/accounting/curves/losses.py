@@ -104,7 +104,7 @@ class Samples:
         upper = np.minimum(up(self.reverse[1][:0:-1], _OUTWARD), 1.0)
         x = np.concatenate([[-1.0], left, right])
         y = np.concatenate([[1.0], _mirrored(left, upper) + _OUTWARD, self.forward[1]])
-        keep = np.append(True, np.diff(x) > 0.0)
+        keep = np.append(True, (np.diff(x) > 0.0) & (x[1:] > -1.0))  # the farthest round to t = 0
         x, y = lower_hull(x[keep], y[keep])
         masses, revealing = _masses(np.diff(x), y)
         factor, revealing = _shortfall(np.diff(x), y, masses, revealing)
@@ -132,7 +132,7 @@ class Samples:
         upper[one] = max(upper[one], reverse[1][0])
         apart = np.append(np.diff(at) > 0.0, True)  # the farthest slopes on the left may round to 0
         at, lower, upper, one = at[apart], lower[apart], upper[apart], int(apart[:one].sum())
-        knots, values = _chords_below(at, np.maximum(lower, 0.0), upper, None if whole else one)
+        knots, values = chords_below(at, np.maximum(lower, 0.0), upper, None if whole else one)
         knots, values = lower_hull(knots, np.maximum(values, np.maximum(-knots, 0.0)))
         masses, revealing = _masses(np.diff(knots), values)
         long = _profile(np.diff(knots), masses, revealing)
@@ -178,7 +178,7 @@ def _profile(gaps: Array, masses: Array, revealing: float) -> Array:
     return np.asarray(np.cumsum(steps[::-1])[::-1])
 
 
-def _chords_below(x: Array, low: Array, high: Array, apart: int | None) -> tuple[Array, Array]:
+def chords_below(x: Array, low: Array, high: Array, apart: int | None) -> tuple[Array, Array]:
     """Knots of a function below every profile that lies between ``low`` and ``high`` at x.
 
     Between two points the chord of the two before, extended, and that of the two after both lie
