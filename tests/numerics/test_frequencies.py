@@ -28,6 +28,27 @@ def _sums() -> list[Product]:
     return found
 
 
+def _with_rare_values(copies: int) -> Product:
+    """Ordinary values, and rare ones hundreds of times larger, which make up the fourth moment."""
+    values = np.concatenate([np.linspace(-1.0, 1.0, 201), [150.0, 300.0]])
+    weights = np.concatenate([np.full(201, (1.0 - 3e-6) / 201), [2e-6, 1e-6]])
+    lost = -math.fsum([*weights.tolist(), -1.0])
+    return Product([(Measure(values, weights, lost, 0.0), copies)], 1e-4)
+
+
+@pytest.mark.parametrize("copies", [3_000, 1_000_000])
+def test_rare_large_values_hide_no_band(copies: int) -> None:
+    """|phi| <= e^-45 in all of it; the fourth moment of the whole law shows a sliver or nothing."""
+    product = _with_rare_values(copies)
+    step = 1.0 / product.sd
+    first, last = product.negligible(step, round(2.0 / step))
+    low, high = product._common_band()
+    assert last - first > 0.5 * 2.0 / step > 5.0 * max(high - low, 0.0) / step
+    for start in np.linspace(first, last, 200).astype(int).tolist():
+        phi = product.at(np.array([start * step]), step, start)
+        assert phi.log_modulus[0] <= -45.0
+
+
 @pytest.mark.parametrize("product", _sums())
 def test_what_is_skipped_is_negligible(product: Product) -> None:
     """|phi| <= e^-45 everywhere in the band, and not much before it."""

@@ -151,7 +151,7 @@ def by_frequencies(parts: Parts, c: Array, width: float, known: Array) -> tuple[
         step, alias = _window(transform, c, 0.01 * width * estimate)
         if b * step * _MOST_FREQUENCIES < PLUS.cut:
             break
-        low, high = frequency_sums(transform, PLUS, step, b, c)
+        low, high, _ = frequency_sums(transform, PLUS, step, b, c)
         lower, upper = np.maximum(lower, low - alias), np.minimum(upper, high)
         if np.all(upper - lower <= width * (upper + offset)):
             break

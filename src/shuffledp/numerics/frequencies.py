@@ -14,8 +14,9 @@ any law and at a cost that does not grow with the number of variables. A `Transf
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -40,7 +41,11 @@ _BLOCK = 1 << 16
 _SMALL = 1 << 18
 """Multiplications per matrix product: BLAS uses one thread for so many,
 and more would only wait for each other."""
+_CUTS, _FEW = 40, 50
+"""How often the values of a law are cut off nearer to its median, if they are more than a few."""
 _MAX_ROUNDS, _STEEPEST, _MAX_THETA = 6, 10.0, 1e60
+_ROUGH = 0.7
+"""Where roundings make so much of a width, less smoothing is tried once more only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,20 +227,68 @@ class Product:
         return Spectrum(log_modulus, argument, bound, size)
 
     def negligible(self, step: float, last: int) -> tuple[int, int]:
-        """Between the roots of a quadratic in omega^2 (docs/proofs/engine.md, section 2)."""
+        """Of the widest band (docs/proofs/engine.md, section 2)."""
+        low, high = self._band
+        first = min(math.ceil(min(low / step, float(last))) + 1, last + 1)
+        return first, math.floor(min(high / step, last + 1.0)) - 1
+
+    @cached_property
+    def _band(self) -> tuple[float, float]:
+        """Frequencies between which |phi| <= e^-45: overlapping bands, the widest of such."""
+        found = [self._common_band()]
+        for factor in self.factors:
+            if factor.p.size > _FEW:
+                found += _inner_bands(factor)
+        found.sort()
+        low, high = widest = found[0]
+        for start, end in found:
+            low, high = (low, max(high, end)) if start <= high else (start, end)
+            if high - low > widest[1] - widest[0]:
+                widest = low, high
+        return widest
+
+    def _common_band(self) -> tuple[float, float]:
+        """By the mean variance and fourth moment of all variables."""
         need = -math.expm1(-2 * _SKIP_LOG / self.copies)
         variance = quartic = 0.0
         for factor in self.factors:
             share = factor.copies / self.copies
             off = roundings(2 * (factor.p.size + 100)) * float(factor.p @ np.abs(factor.measure.v))
             variance += share * (down(factor.variance, _MOMENTS) - off**2)
-            quartic += share * up(factor.quartic, _MOMENTS) / 24
-        root = variance**2 - 4 * quartic * need
-        if not (variance > 0 and root > 0):
-            return last + 1, last
-        top = variance + math.sqrt(root)
-        first = min(math.ceil(math.sqrt(2 * need / top) / step) + 1, last + 1)
-        return first, min(math.floor(math.sqrt(top / (2 * quartic)) / step) - 1, last)
+            quartic += share * up(factor.quartic, _MOMENTS)
+        return _between_roots(variance, quartic, need)
+
+
+def _inner_bands(factor: _Factor) -> Iterator[tuple[float, float]]:
+    """The same by one law alone, and by those of its values only that are near its median."""
+    v, p = factor.measure.v, factor.p
+    away = np.abs(v - v[int(np.searchsorted(np.cumsum(p), 0.5))])
+    reach = float(away.max())
+    for _ in range(_CUTS):
+        inside = away <= reach
+        x, weight = v[inside], p[inside]
+        mass = float(weight.sum())
+        gap = -math.expm1(-_SKIP_LOG / factor.copies) / down(mass, _MOMENTS)
+        if not (gap < 1.0 and x.size > 1):
+            return
+        mean = float(weight @ x) / mass
+        off = roundings(2 * (x.size + 100)) * float(weight @ np.abs(x)) / mass
+        square = (x - mean) ** 2
+        variance = float(weight @ square) / mass
+        quartic = 2 * float(weight @ square**2) / mass + 6 * variance**2
+        yield _between_roots(
+            down(variance, _MOMENTS) - off**2, up(quartic, _MOMENTS), gap * (2 - gap)
+        )
+        reach *= 0.5
+
+
+def _between_roots(variance: float, quartic: float, need: float) -> tuple[float, float]:
+    """Frequencies between which omega^2 variance - omega^4 quartic / 24 is at least that."""
+    root = variance**2 - quartic * need / 6
+    if not (variance > 0 and root > 0):
+        return math.inf, 0.0
+    top = variance + math.sqrt(root)
+    return math.sqrt(2 * need / top), math.sqrt(12 * top / quartic)
 
 
 def characteristic(
@@ -288,18 +341,12 @@ def inner(a: Array, b: Array) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-def frequency_sum(transform: Transform, payoff: Payoff, step: float, b: float) -> Enclosure:
-    """Sums over all k of e^(-theta k P) E F(S + kP) above and of the same for G below,
-    over M(theta)."""
-    (lower,), (upper,) = frequency_sums(transform, payoff, step, b, np.zeros(1))
-    return Enclosure(float(lower), float(upper))
-
-
 def frequency_sums(
     transform: Transform, payoff: Payoff, step: float, b: float, shifts: Array
-) -> tuple[Array, Array]:
-    """The same for S - c over M(theta) e^(-theta c), for each c of ``shifts``: all from one
-    evaluation of the transform."""
+) -> tuple[Array, Array, Array]:
+    """Sums over all k of e^(-theta k P) E F(S - c + kP) above and of the same for G below, over
+    M(theta) e^(-theta c), for each c of ``shifts``: all from one evaluation of the transform; and
+    how much of their distance is not smoothing."""
     theta = transform.theta
     last = math.ceil(payoff.cut / (b * step))
     skip_from, skip_to = transform.negligible(step, last)
@@ -320,6 +367,7 @@ def frequency_sums(
     return (
         factor * (centre - kernel_centre + 2 * (smooth - kernel - error)),
         factor * (centre + 2 * (smooth + error)),
+        4 * factor * error,
     )
 
 
@@ -367,7 +415,7 @@ def narrowed(
     most Pr[S = 0] / M(theta): there F is too large by b / sqrt(2 pi) for sure.
     """
     theta = transform.theta
-    b = math.sqrt(0.7 * width) / theta
+    b, rough = math.sqrt(0.7 * width) / theta, 0
     for _ in range(_MAX_ROUNDS if theta < _MAX_THETA else 0):  # beyond, omega^4 may overflow
         step, alias = window(0.02 * width * (estimate + offset))
         exhausted = b * step * limit < payoff.cut
@@ -375,14 +423,18 @@ def narrowed(
             b = payoff.cut / (step * limit)
         if b * theta > _STEEPEST:
             break
-        found = frequency_sum(transform, payoff, step, b)
+        (low,), (high,), (error,) = frequency_sums(transform, payoff, step, b, np.zeros(1))
+        found = Enclosure(float(low), float(high))
         upper = found.upper - atom * b * _NORMAL_AT_ZERO
         best = Enclosure(max(best.lower, found.lower - alias), min(best.upper, upper))
         got = (best.upper - best.lower) / (best.upper + offset)
-        if got <= width or exhausted:
+        blur = (found.upper - found.lower) / (best.upper + offset)  # the rest is the window's
+        rough += blur > width and error > _ROUGH * (found.upper - found.lower)
+        if got <= width or exhausted or rough > 1:
             break
         estimate = max(best.lower, 1e-3 * best.upper)
-        b *= min(max(0.7 * width / got, 0.01), 0.5)
+        if blur > 0.5 * width:
+            b *= min(max(0.7 * width / blur, 0.01), 0.5)
     return best
 
 

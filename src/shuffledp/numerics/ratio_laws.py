@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -108,26 +109,28 @@ class Ratios:
         mass, first, second = self.masses[0], self.masses[1], self.masses[2] * e
         mean = first - second + 4.0 * CELL_ERROR * (first + second)
         mean = mean / np.maximum(mass, 1e-300)
-        if (
-            self.falls
-        ):  # from one edge to the next: what is high in one cell is low in the following
+        if self.falls:  # what is high in one cell is low in the following
             low, high, top = a[:-1] - b[:-1], a[1:] - b[1:], a[-1]
         else:
             low, high, top = a[:-1] - b[1:], a[1:] - b[:-1], a[-1] - b[-1]
         mean = mean + 4.0 * FORMULA * (a[1:] + np.maximum(b[1:], b[:-1]))  # values are off by less
-        share = np.clip((mean - low) / (high - low), 0.0, 1.0)
+        share = np.minimum(np.maximum((mean - low) / (high - low), 0.0), 1.0)
+        raised, count = mass * share, mass.size
         # below the cells A - e B is at most A at their edge, less e B if that only grows outwards
-        bottom = a[0] - (b[0] if self.falls else 0.0)
         if self.falls:
-            weights = np.append(mass * (1.0 - share), 0.0)
-            weights[1:] += mass * share
+            values, weights, largest = np.empty((3, count + 2))
+            values[:-1], largest[:count], largest[count] = a - b, a[1:], a[-1]
+            weights[:count], weights[count] = mass * (1.0 - share), 0.0
+            weights[1:-1] += raised
             weights[0] += self.ends[0]
-            values, largest = a - b, np.append(a[1:], a[-1])
         else:
-            weights = np.concatenate([[self.ends[0]], mass * (1.0 - share), mass * share])
-            values = np.concatenate([[bottom], low, high])
-            largest = np.concatenate([a[:1], a[1:], a[1:]])
-        return np.append(values, top), np.append(weights, self.ends[1]), np.append(largest, a[-1])
+            values, weights, largest = np.empty((3, 2 * count + 2))
+            inner, outer = slice(1, count + 1), slice(count + 1, -1)
+            values[0], values[inner], values[outer] = a[0], low, high
+            largest[0], largest[inner], largest[outer] = a[0], a[1:], a[1:]
+            weights[0], weights[inner], weights[outer] = self.ends[0], mass * (1.0 - share), raised
+        values[-1], weights[-1], largest[-1] = top, self.ends[1], a[-1]
+        return values, weights, largest
 
 
 def _factors(u: float, reach: float, step: float) -> tuple[Array, Array, float, float]:
@@ -160,8 +163,9 @@ class Grid:
     least: int
     most: int
 
-    @property
+    @cached_property
     def places(self) -> Array:
+        """All of them."""
         found: Array = self.scale * np.sinh(self.step * np.arange(self.least, self.most + 1.0))
         return found
 
@@ -170,11 +174,12 @@ class Grid:
         places = self.places
         raised = values + _MOVED * np.abs(values)
         at = np.floor(np.arcsinh(raised / self.scale) / self.step).astype(np.intp) - self.least
-        at = np.clip(at, 0, places.size - 2)
-        share = np.clip((raised - places[at]) / (places[at + 1] - places[at]), 0.0, 1.0)
-        found = np.zeros(places.size)
-        found += np.bincount(at, weights * (1.0 - share), places.size)
-        found += np.bincount(at + 1, weights * share, places.size)
+        at = np.minimum(np.maximum(at, 0), places.size - 2)
+        left = places[at]
+        share = np.minimum(np.maximum((raised - left) / (places[at + 1] - left), 0.0), 1.0)
+        upper = weights * share
+        found: Array = np.bincount(at, weights * (1.0 - share), places.size).astype(np.float64)
+        found[1:] += np.bincount(at, upper, places.size - 1)
         return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shuffledp.numerics.frequencies import product
 from shuffledp.numerics.rounding import Array, down, roundings
 from shuffledp.numerics.several_laws import SeveralLaws
 
@@ -16,7 +17,7 @@ class SharedPlaces(SeveralLaws):
         places = centred[int(np.argmin(np.abs(centred).max(axis=1)))]
         angle = np.multiply.outer(places, edges)
         half = np.sin(0.5 * angle)
-        re = -2.0 * np.einsum("xv,vt->xt", p, half * half)
-        im = np.einsum("xv,vt->xt", p, np.sin(angle))
+        re = -2.0 * product(p, half * half)
+        im = product(p, np.sin(angle))
         found: Array = down(2.0 * re + re * re + im * im, roundings(8.0))
         return found

@@ -72,7 +72,7 @@ def acceptance(parts: Parts, c: Array, b: float) -> tuple[Array, Array]:
     step, alias = _window(transform, c, b, _ALIAS * expected)
     if b * step * _MOST_FREQUENCIES < STEP.cut or b * theta > _STEEPEST:
         return np.zeros(c.size), np.ones(c.size)
-    low, high = frequency_sums(transform, STEP, step, b, c)
+    low, high, _ = frequency_sums(transform, STEP, step, b, c)
     low = np.maximum(low - alias, 0.0)
     tiny = log_unit + np.log(np.maximum(high, 1e-300)) < LOG_FLOOR
     with np.errstate(under="ignore"):

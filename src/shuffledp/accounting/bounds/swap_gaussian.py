@@ -36,7 +36,7 @@ from shuffledp.numerics.search import bisect
 from shuffledp.numerics.shared_places import SharedPlaces
 
 _LEAST_DIAMETER, _MOST_DIAMETER, _LEAST_USERS, _LEAST_RATE = 1e-4, 1.5, 10, 1e-6
-_TOLERANCE, _MOST_ROWS, _FEW_ROWS = 4e-3, 420, 180
+_TOLERANCE, _ROUGHEST, _MOST_ROWS, _FEW_ROWS = 4e-3, 0.2, 420, 180
 """How much more than the worst triple rows may separate, and more where they would be too many."""
 _MOST_EPSILON = 20.0
 _DEEPEST, _FAR, _STEPS, _USUAL = 36.0, 5.0, (1.1, 1.5), 20.0
@@ -118,6 +118,18 @@ class _Window:
         return cls(down(least, FORMULA), cap, math.log(math.exp(log_chance) + missed))
 
 
+@lru_cache(maxsize=64)
+def _finest(
+    domain: str, diameter: float, most_rows: int, tolerance: float
+) -> tuple[float, tuple[TripleClass, ...]]:
+    """Classes of at most so many rows, and their tolerance: this one or a larger one."""
+    while tolerance <= _ROUGHEST:
+        if found := triple_classes(domain, diameter, tolerance, most_rows):
+            return tolerance, found
+        tolerance *= 2.0
+    return tolerance, triple_classes(domain, diameter, tolerance)
+
+
 @dataclass(frozen=True, eq=False)
 class GaussianSwap:
     """delta(epsilon) for values in a domain of a diameter, both in units of sigma."""
@@ -128,12 +140,11 @@ class GaussianSwap:
 
     def classes(self, width: float) -> tuple[TripleClass, ...]:
         """As fine as many rows allow."""
-        tolerance, most = _TOLERANCE, _MOST_ROWS if width < _COARSE else _FEW_ROWS
-        while True:
-            found = triple_classes(self.domain, self.diameter, tolerance)
-            if sum(len(each.triples) for each in found) <= most or tolerance > 0.2:
-                return found
-            tolerance *= 2.0
+        tolerance, found = _finest(self.domain, self.diameter, _MOST_ROWS, _TOLERANCE)
+        few = sum(len(each.triples) for each in found) <= _FEW_ROWS or tolerance > _ROUGHEST
+        if width < _COARSE or few:
+            return found
+        return _finest(self.domain, self.diameter, _FEW_ROWS, 2.0 * tolerance)[1]
 
     @property
     def power(self) -> float:
@@ -398,6 +409,7 @@ def levels_of(least: float, most: float) -> list[float]:
     return found
 
 
+@lru_cache(maxsize=32)
 def chance_cells(top: float) -> tuple[Array, Array]:
     """The right ends of cells of a normal variable up to ``top``, and at least their chances."""
     edges = np.append(-top, np.arange(-4.0, top, 0.1))

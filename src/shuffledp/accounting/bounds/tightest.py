@@ -94,7 +94,7 @@ class Tightest(Curve):
             if skim and found and quantity == "epsilon":
                 least = self.choose(quantity, found).value
                 if curve.likely_above(least, at) or (
-                    bound.dear and not curve.seen_below(least, at)
+                    not curve.seen_below(least, at) if bound.dear else curve.seen_above(least, at)
                 ):
                     return self.choose(quantity, found)
             found.append(bound.theorem.value(getattr(curve, quantity)(at)))

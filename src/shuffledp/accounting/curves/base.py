@@ -66,6 +66,10 @@ class Curve:
         """Whether a quick look shows that delta(epsilon) <= delta."""
         return False
 
+    def seen_above(self, epsilon: float, delta: float) -> bool:
+        """Whether a quick look shows that delta(epsilon) is well above delta."""
+        return False
+
     def likely_above(self, epsilon: float, delta: float) -> bool:
         """Whether epsilon(delta) is likely to be well above this one: a limit theorem tells."""
         return False

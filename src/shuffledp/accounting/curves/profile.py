@@ -115,6 +115,9 @@ class ProfileCurve(Curve):
     def seen_below(self, epsilon: float, delta: float) -> bool:
         return self.enclose(epsilon, QUICK).upper <= delta
 
+    def seen_above(self, epsilon: float, delta: float) -> bool:
+        return self.enclose(epsilon, QUICK).lower > (1.0 + 2.0 * QUICK) * delta
+
     def enclose_epsilon(
         self, delta: float, width: float = SEARCH, one_sided: bool = False
     ) -> Enclosure:

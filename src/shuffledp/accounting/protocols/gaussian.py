@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from shuffledp import checks
@@ -27,7 +28,7 @@ from shuffledp.errors import ParameterError, RegimeError, answering
 from shuffledp.labels import Status, Value
 from shuffledp.numerics.enclosure import COARSE
 from shuffledp.numerics.rounding import BELOW_ONE
-from shuffledp.numerics.search import bisect
+from shuffledp.numerics.search import steered
 from shuffledp.shown import Printed
 
 _OF_THE_PAIR = (shuffle_gaussian, shuffle_gaussian_composed, shuffle_gaussian_rdp)
@@ -220,19 +221,23 @@ def smallest_noise(
     More noise never hurts, and ln(-ln delta) is about linear in ln sigma. Infinite if none does.
     """
 
-    def miss(x: float) -> float:
-        found = min(max(delta(math.exp(x)), sys.float_info.min), BELOW_ONE)
+    @lru_cache(maxsize=64)
+    def miss(place: int) -> float:
+        found = min(max(delta(least * math.exp(tolerance * place)), sys.float_info.min), BELOW_ONE)
         return math.log(math.log(target) / math.log(found))
 
-    bottom, high = math.log(least), math.log(start)
-    while (above := miss(high)) > 0.0:
-        if high >= math.log(_MOST):
+    def steps(ratio: float) -> int:  # whole: the last digits of delta decide no place of the search
+        return math.ceil(ratio / tolerance)
+
+    high, top = (max(steps(math.log(x / least)), 0) for x in (start, _MOST))
+    while miss(high) > 0.0:
+        if high >= top:
             return math.inf
-        high = min(high + 1.0, math.log(_MOST))
-    low = high  # rounded: the last digits of delta decide no place of the search
-    while (above := miss(low := max(round(low + max(0.5 * above, -2.0) - 0.1, 6), bottom))) <= 0.0:
-        high = low
-        if low == bottom:
+        high = min(high + steps(1.0), top)
+    low = high
+    while miss(low) <= 0.0:
+        if low == 0:
             return least
-    # where a theorem's range begins delta falls at once
-    return math.exp(bisect(lambda x: miss(x) <= 0.0, high, low, within=tolerance).good)
+        high, low = low, max(low - steps(0.1 - max(0.5 * miss(low), -2.0)), 0)
+    place = steered(miss, high, low, begin=(miss(high), miss(low))).good
+    return least * math.exp(tolerance * place)

@@ -79,10 +79,13 @@ def farthest(domain: str, diameter: float, along: float, half: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def triple_classes(domain: str, diameter: float, tolerance: float) -> tuple[TripleClass, ...]:
+def triple_classes(
+    domain: str, diameter: float, tolerance: float, most_rows: float = math.inf
+) -> tuple[TripleClass, ...]:
     """Every triple of the domain is in one of these, the pairs farthest apart in the first.
 
     No row separates more than the worst triple, up to ``tolerance``, if rows can be that fine.
+    Nothing if there would be more than ``most_rows`` of them.
     """
     most = worst_separation(domain, diameter)
     found: list[TripleClass] = []
@@ -100,6 +103,8 @@ def triple_classes(domain: str, diameter: float, tolerance: float) -> tuple[Trip
         if domain != "line":
             third = math.sqrt(max(farthest(domain, diameter, 0.0, near), 0.0))
         found.append(TripleClass(tuple(rows), up(far, FORMULA), up(third, FORMULA), spare))
+        if sum(len(each.triples) for each in found) > most_rows:
+            return ()
         far, share = near, min(2.0 * share, 1.0)
         if far < 1e-3 * diameter:
             share = 1.0
@@ -164,12 +169,12 @@ def _above(
         squared_m = farthest(domain, diameter, along[0], half[0])
     least, most = along[0] * half[0], along[1] * half[1]
     middle, off = 0.5 * (least + most), 0.5 * (most - least) + FORMULA * diameter**2
-    ratio = 0.0
+    ratio, slopes, bend = 0.0, 2.0 * math.cosh(2.0 * middle), 2.0 * math.sinh(middle) ** 2
     for _ in range(4):  # off^2 is the product of what both squares are raised by: which is best
         raised = squared_d + (off / ratio if ratio else off)
-        rise = 2.0 * math.sinh(middle) ** 2 - math.expm1(-2.0 * raised)
+        rise = bend - math.expm1(-2.0 * raised)
         # the root of the ratio of the slopes of log separation
-        ratio = math.sqrt((2.0 * math.cosh(2.0 * middle) - rise) / rise)
+        ratio = math.sqrt((slopes - rise) / rise)
     ratio = min(ratio, 0.5 * ((_TAIL[0] - 1.0) * diameter**2 + _TAIL[1]) / off)
     return (
         up(max(squared_m, 0.0), FORMULA) + up(ratio * off, FORMULA),
