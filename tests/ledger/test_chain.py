@@ -316,6 +316,7 @@ FIELDS = {
     "rule deep": "UPDATE shuffledp_rules SET rule = '" + "[" * 100_000 + "'",
     "lost": "UPDATE shuffledp_spends SET lost = 'abc'",
     "lost nan": 'UPDATE shuffledp_spends SET lost = \'{"epsilon":"NaN","delta":"0"}\'',
+    "lost infinite": 'UPDATE shuffledp_spends SET lost = \'{"epsilon":"Infinity","delta":"0"}\'',
     "lost other": 'UPDATE shuffledp_spends SET lost = \'{"epsilon":"0"}\'',
     "lost list": 'UPDATE shuffledp_spends SET lost = \'{"epsilon":[],"delta":{}}\'',
     "rounds": "UPDATE shuffledp_spends SET rounds = 1.5",
