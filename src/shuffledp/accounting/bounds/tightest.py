@@ -16,7 +16,10 @@ from shuffledp.numerics.enclosure import FINE, Enclosure
 SILENT = (RegimeError, ConversionError)
 """What a bound raises that has no answer here; another may have one."""
 _PROBES = (0.0, 2.0, 5.0)
-"""Deviations of a loss at which curves are compared."""
+"""Deviations of a loss at which curves are compared, by the curve that begins lowest and by the one
+that begins highest: the lowest may have a floor."""
+_NOTHING = 1e-40
+"""Where all curves are below, none is better."""
 _CLOSE = 5e-4
 """Ends so near each other, relatively, meet."""
 _T = TypeVar("_T")
@@ -176,7 +179,8 @@ class Tightest(Curve):
                 start[bound.theorem.id] = self._curve(bound).sketched("delta", [0.0])[0]
             except SILENT:
                 continue
-        at = [2.5 * pick(start.values(), default=0.0) * k for k in _PROBES]
+        ends = {pick(start.values(), default=0.0), max(start.values(), default=0.0)}
+        at = sorted({2.5 * end * k for end in ends for k in _PROBES})
         deltas = {each: self._curves[each].sketched("delta", at) for each in start}
         plain = [b.theorem.id for b in bounds if not b.dear and b.theorem.id in deltas]
         best = {
@@ -185,8 +189,8 @@ class Tightest(Curve):
                 plain,
                 list(deltas),
             )  # a dear bound is asked beside the others, not instead
-            for k in range(len(_PROBES))
-            if among
+            for k in range(len(at))
+            if among and (k == 0 or any(deltas[i][k] > _NOTHING for i in among))
         }
         return [b for b in bounds if b.theorem.id in best or b.theorem.id not in deltas]
 
