@@ -151,7 +151,8 @@ def _chernoff(h: float, n: int, depths: Array) -> Array:
     values, errors = law.log_mgfs(_TILTS)
     loss = np.multiply.outer(_TILTS, down(-np.expm1(-depths), roundings(4)))
     logs = (values + errors)[:, None] - loss + roundings(16) * (np.abs(values)[:, None] + loss)
-    return up(np.exp(np.clip(n * logs.min(axis=0), LOG_FLOOR, 0.0)), SUMS)
+    least: Array = np.clip(n * logs.min(axis=0), LOG_FLOOR, 0.0)
+    return up(np.exp(least), SUMS)
 
 
 def _alone(h: float, epsilons: Array) -> tuple[Array, Array]:
