@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from shuffledp.numerics.excesses import expected_excesses
-from shuffledp.numerics.frequencies import Measure
+from shuffledp.numerics.frequencies import LOG_FLOOR, Measure
 from shuffledp.numerics.normal import CELL_ERROR, cdf
 from shuffledp.numerics.positive_part import Law
 from shuffledp.numerics.ratio_laws import cell_edges, tail, whole_line
@@ -26,6 +26,8 @@ _REACH."""
 _OFF = 8.0 * CELL_ERROR
 """Relative to 1 + X: more than what values and means of cells are off."""
 _LEAST, _HUGE = 1e-300, 1e30
+_TILTS = np.geomspace(1e-5, 1e3, 64)
+"""Of Chernoff's bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +140,19 @@ def shortfalls(h: float, n: int, depths: Array, width: float) -> tuple[Array, Ar
 
 def shortfalls_above(h: float, n: int, depths: Array, k: int = 1) -> Array:
     """At least E(1 - e^depth R)+ at each depth >= 0, R the mean of all products of k of the
-    variables: at least the geometric mean of its terms, which is lognormal."""
-    return up(cdf((0.5 * k * h - depths) / (k * math.sqrt(h / n))), SUMS)
+    variables: at least the geometric mean of its terms, which is lognormal; and Chernoff."""
+    geometric = up(cdf((0.5 * k * h - depths) / (k * math.sqrt(h / n))), SUMS)
+    return np.minimum(geometric, _chernoff(h, n, depths)) if k == 1 else geometric
+
+
+def _chernoff(h: float, n: int, depths: Array) -> Array:
+    """At least Pr[R < e^-depth] at each depth >= 0."""
+    _, (_, law), _ = _laws(h)
+    values, errors = law.log_mgfs(_TILTS)
+    loss = np.multiply.outer(_TILTS, down(-np.expm1(-depths), roundings(4)))
+    logs = (values + errors)[:, None] - loss + roundings(16) * (np.abs(values)[:, None] + loss)
+    least: Array = np.clip(n * logs.min(axis=0), LOG_FLOOR, 0.0)
+    return up(np.exp(least), SUMS)
 
 
 def _alone(h: float, epsilons: Array) -> tuple[Array, Array]:

@@ -29,6 +29,7 @@ from shuffledp.interfaces.cli import main
 from shuffledp.ledger.entries import Entry
 from shuffledp.ledger.losses import composed
 from shuffledp.numerics.few_reports import expected_excess, expected_shortfall
+from shuffledp.numerics.lognormal_cells import shortfalls, shortfalls_above
 from shuffledp.numerics.lognormal_mean import LognormalMean
 from shuffledp.numerics.sum_tests import large_ratio_tests, small_ratio_tests
 from tests.oracles import central
@@ -427,6 +428,27 @@ def test_refusals():
 
 def _run(*arguments: str):
     return CliRunner().invoke(main, ["account", *arguments])
+
+
+@pytest.mark.parametrize("sigma", [0.2, 0.3, 0.5, 1.0, 4.0, 100.0])
+@pytest.mark.parametrize("steps", [2, 30, 1000, 10**6])
+def test_far_shortfalls_are_bounded(sigma, steps):
+    depths = np.geomspace(1e-4, 30.0, 40)
+    above = shortfalls_above(sigma**-2, steps, depths)
+    assert np.all(above >= shortfalls(sigma**-2, steps, depths, 1e-2)[0])
+    assert np.all(np.diff(above) <= 0.0)
+
+
+@pytest.mark.parametrize("sigma", [0.4, 1.0, 3.0])
+def test_a_step_less_leaks_no_less(sigma):
+    epsilons = np.array([0.01, 0.1, 0.3, 1.0])
+    for more, fewer in zip(
+        AllocatedNoise(sigma, 201).one(epsilons),
+        AllocatedNoise(sigma, 200).one(epsilons),
+        strict=True,
+    ):
+        assert np.all(more[0] <= fewer[1])
+    assert AllocatedNoise(sigma, 602, 3)._parts() == [(AllocatedNoise(sigma, 200), 3)]
 
 
 def test_on_the_command_line():

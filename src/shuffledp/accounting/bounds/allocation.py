@@ -30,11 +30,13 @@ from shuffledp.numerics.sum_tests import Tests, large_ratio_tests, small_ratio_t
 _WIDTH, _COARSE = 1e-3, 4e-3
 _RARE, _NOISES, _CLEAR = 0.02, (0.2, 1.5), 1e3
 """Where few steps decide; how much more than what is missing is told by them."""
+_ALIKE = 200
+"""Parts of so many steps are cut to the size of the smallest."""
 _NEGLIGIBLE = 1e-3
 """Share of the other direction below which a direction is bounded, not computed."""
 _DEEPEST = 1e-34
 """Delta at which the grid of one epoch ends; what is left there is revealing."""
-_TOGETHER = 48
+_TOGETHER = 16
 _FARTHEST = 600.0
 """Largest epsilon whose exponential is formed."""
 _APART, _NEAREST, _FURTHER, _LEAST_LEAK = 0.06, 1e-6, 1.2, 1e-16
@@ -105,6 +107,7 @@ class AllocatedNoise(Counter):
 
     def _parts(self) -> list[tuple[Counter, int]]:
         size, more = divmod(self.steps, self.k)
+        more = more if size < _ALIKE else 0  # a step less leaks no less, and hardly more
         return [
             (AllocatedNoise(self.sigma, steps), count)
             for steps, count in ((size + 1, more), (size, self.k - more))
@@ -218,11 +221,11 @@ def _samples(counter: AllocatedNoise) -> Samples:
     while max(side[1][-1] for side in found[-1]) > _DEEPEST and epsilons[-1] < counter.farthest:
         grid: list[float] = []
         for _ in range(_TOGETHER):
-            step = max(0.05 * deviation, epsilons[-1] / 32.0)
-            step = min(step, 0.12 / counter.sigma) if counter.k == 1 else 2.0 * step
+            step = max(0.05 * deviation, epsilons[-1] / 40.0)
+            step = min(step, 0.09 / counter.sigma) if counter.k == 1 else 2.0 * step
             grid.append(min(epsilons[-1] + step, counter.farthest))
             epsilons.append(grid[-1])
-        found.append(ends_at(np.unique(grid), _WIDTH if len(found) == 1 else _COARSE))
+        found.append(ends_at(np.unique(grid), _WIDTH if len(epsilons) < 50 else _COARSE))
     ends = [np.concatenate([part[side][i] for part in found]) for side in (0, 1) for i in (0, 1)]
     return Samples(np.unique(epsilons), (ends[0], ends[1]), (ends[2], ends[3]))
 

@@ -31,7 +31,7 @@ _LEVEL, _PER_LEVEL, _NARROW, _TOP = 1.2, 8, 0.125, 8.5
 of the largest variables about so wide; up to so many deviations."""
 _WIDE, _LOWEST, _FORGOTTEN, _RARE = 0.48, -9.0, 1e-16, 5e-3
 """Where levels begin, and end: what the largest are missing below; others expected above."""
-_RARELY = 3
+_RARELY, _LITTLE_NOISE = 3, 8.0
 _WIDTH, _BIN, _DROPPED = 2e-3, 4e-3, 1e-24
 NODES_BELOW = (0.5 - math.sqrt(1.0 / 12.0), 0.5 + math.sqrt(1.0 / 12.0))
 RULES_ABOVE = ((1 / 6, 2 / 3, 1 / 6), (0.1532, 1 / 3, 0.0135), (0.1652, 1 / 6, 0.0015))
@@ -214,7 +214,7 @@ class _Epoch:
         rise, far = 1.2 * step, [float(inside[-1])]
         while far[-1] < top:
             far.append(far[-1] + rise)
-            rise *= 1.7
+            rise *= 1.7 if self.h < _LITTLE_NOISE else 2.5
         found = np.concatenate([[0.0], inside[inside > 0.1 * low], far[1:-1], [top]])
         return np.unique(found[found <= top])
 

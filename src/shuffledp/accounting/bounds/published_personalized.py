@@ -308,7 +308,7 @@ def hps(randomizer: Randomizer, n: int) -> Curve:
 @bound(
     Theorem(
         id="ccc-2024-personal",
-        citation="Chen, Cao, Ge 2024 (AAAI), a budget per user",
+        citation="Chen, Cao, Ge 2023 (arXiv 2312.14388; AAAI 2024), a budget per user",
         statement="mu-GDP with mu = sqrt(2 / (sum_i (1-delta_i)/(1+e^eps_i) - max_i))",
         validity="approximately, as n grows; any (eps_i, delta_i)-LDP randomizers",
         status=Status.REFUTED,

@@ -35,7 +35,7 @@ class Parameter:
 PARAMETERS = {
     "eps0": Parameter(float, "Local privacy budget of each user"),
     "delta0": Parameter(float, "Local delta, if approximate"),
-    "k": Parameter(int, "Number of values"),
+    "k": Parameter(int, "Number of values; of allocation: how many steps an example joins"),
     "g": Parameter(int, "Hash range, the optimum unless given"),
     "d": Parameter(int, "Subset size, the optimum unless given"),
     "levels": Parameter(int, "Largest value"),
