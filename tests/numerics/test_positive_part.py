@@ -512,3 +512,19 @@ def test_a_simpler_law_keeps_what_is_rare_and_huge_apart() -> None:
         assert np.count_nonzero(found.values > 1e100) >= 600
         mean = [float(each.weights @ each.values) for each in (law, found)]
         assert mean[1] == pytest.approx(mean[0], rel=1e-9, abs=0.0)
+
+
+@pytest.mark.parametrize("n", [2, 5, 8])
+@pytest.mark.parametrize("far", [2.0**30, 2.0**80])
+def test_rare_low_values_may_be_left_out(n: int, far: float) -> None:
+    values = [-far, -3.0, -0.5, 0.25, 2.0, far]
+    rare, rarer = 1e-3 / far, 1e-3 / far**2
+    law = Law(values, [rarer, 0.25, 0.25, 0.25 - rare - rarer, 0.25, rare])
+    truth = rational(values, law.weights.tolist(), n)
+    unit = Measure(law.values / far, law.weights, 0.0, law.weight_error)
+    for found, scale in (
+        (engine._without_falls(unit, n, 2e-3), Fraction(far)),
+        (mean_positive_part(law, n), Fraction(1)),
+    ):
+        assert Fraction(found.lower) * scale <= truth <= Fraction(found.upper) * scale
+        assert found.upper - found.lower <= 2e-3 * found.upper

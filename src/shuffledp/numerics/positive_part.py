@@ -52,6 +52,9 @@ _SMALLEST = 1e-6  # in units of E|V|: smaller values count as that where a typic
 _FEW = 32  # sums of so few rarely blur: there a shallow box, often of rare values, is tried too
 _SHALLOW = 36.0
 _TABULATED = 1 << 14  # factorials kept
+_FAR = 1e6  # in units of E|V|: beside values so high, ones so low are left out if they are rare
+_LEAST_SIZE = 1e-150  # of E|V|, in units of max |V|: below it products may leave the doubles
+_SHARE, _TRIES = 1e-2, 2  # of the width, what they may cost; and how often that is tried
 _FLOOR = 1e-300  # absolute resolution, in units of max |V|
 
 
@@ -150,6 +153,8 @@ def mean_positive_part(law: Law, n: int, *, width: float = 2e-3) -> Enclosure:
     with np.errstate(under="ignore"):
         unit_law = Measure(np.ldexp(law.values, -exponent), law.weights, 0.0, law.weight_error)
         found = _enclose(unit_law, int(n), width)
+        if found.lower < 0.5 * found.upper and min(-unit_law.v[0], unit_law.v[-1]) > 0.0:
+            found = found.narrowed(_without_falls(unit_law, int(n), width))
     return Enclosure(_ldexp(found.lower, exponent, 0.0), _ldexp(found.upper, exponent, math.inf))
 
 
@@ -157,6 +162,39 @@ def _ldexp(x: float, exponent: int, towards: float) -> float:
     """x * 2^exponent, rounded in one direction where the result is subnormal."""
     y = math.ldexp(x, exponent)
     return y if math.ldexp(y, -exponent) == x else math.nextafter(y, towards)
+
+
+def _without_falls(part: Measure, n: int, width: float) -> Enclosure:
+    """Without the rarest low values, if they are huge: beside one hardly any sum is positive.
+
+    With q = Pr[V <= cut], cut < 0: E[S+; all V_i > cut] = (1 - q)^n times the same of the law above
+    the cut, and E[S+; some V_i <= cut] <= n q E(S_(n-1))+ <= n q (n - 1) E[V+].
+    """
+    v, w, found = part.v, part.w, Enclosure(0.0, math.inf)
+    size = float(np.abs(v) @ w)
+    if min(-v[0], v[-1]) <= _FAR * size or size < _LEAST_SIZE:
+        return found
+    error = part.rho + roundings(v.size + 16)
+    estimate = gain = up(float(np.maximum(v, 0.0) @ w), error) + _FLOOR
+    below = up(np.cumsum(w), error) + _FLOOR
+    for _ in range(_TRIES):
+        first = int(np.count_nonzero((below * n * gain <= _SHARE * width * estimate) & (v < 0.0)))
+        if first == 0:
+            break
+        q, total = float(below[first - 1]), math.fsum(w[first:].tolist())
+        exponent = math.frexp(float(np.abs(v[first:]).max()))[1]
+        above = Measure(np.ldexp(v[first:], -exponent), w[first:] / total, 0.0, 4.0 * error)
+        inside = _enclose(above, n, width)
+        log_kept = n * math.log1p(-q)
+        share = down(math.exp(log_kept), roundings(16) - 4.0 * error * log_kept)
+        charge = up(q * n * gain, roundings(8))
+        lower = down(math.ldexp(inside.lower, exponent) * share, roundings(4)) - _FLOOR
+        upper = up(math.ldexp(inside.upper, exponent) + charge, roundings(4)) + _FLOOR
+        found = found.narrowed(Enclosure(max(lower, 0.0), upper))
+        if charge <= 0.1 * width * lower:
+            break
+        estimate = max(lower, 1e-9 * estimate)
+    return found
 
 
 def _enclose(part: Measure, n: int, width: float) -> Enclosure:

@@ -301,3 +301,9 @@ def test_nothing_leaks_far_beyond_all_losses() -> None:
     """40 deviations out: the leaked end must not hold mass that rounding made of nothing."""
     found = (Shuffled(BinaryRR(eps0=0.1), n=10**8) ** 2).delta(epsilon=5.8e-4)
     assert found.lower < 1e-100
+
+
+def test_little_noise_leaks_more_in_two_rounds_than_in_one():
+    one = Shuffled(Gaussian(0.5, 2.0), 100).epsilon(1e-6).lower
+    two = (Shuffled(Gaussian(0.5, 2.0), 100) ** 2).epsilon(1e-6).lower
+    assert 0.0 < one < two

@@ -34,12 +34,12 @@ from shuffledp.accounting.curves import (
 )
 from shuffledp.accounting.curves.ends import Ends
 from shuffledp.accounting.curves.gdp import gaussian_start
-from shuffledp.accounting.curves.losses import Samples, renyi_above, stated_losses
+from shuffledp.accounting.curves.losses import Profiles, Samples, renyi_above, stated_losses
 from shuffledp.accounting.randomizers import LDP, Randomizer, Repeated
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Refutation, Status, Theorem
 from shuffledp.numerics.composed_losses import Losses, composed_delta, enumerable, revealing
-from shuffledp.numerics.enclosure import FINE, QUICK, Enclosure
+from shuffledp.numerics.enclosure import COMPOSED, FINE, QUICK, Enclosure
 from shuffledp.numerics.rounding import Array, down, roundings, up
 from shuffledp.numerics.search import Guess
 
@@ -47,8 +47,12 @@ _SHARES = (0.1, 0.5, 0.9)
 """Shares of delta given to the rounds' own deltas by strong composition."""
 _DEEPEST, _REVEALING, _LEAST_LEAK = 1e-30, 1e-22, 1e-14
 """Deltas at which grids end: of a pure round, of another (the rest is revealing), of a leak."""
+_LITTLE = 1e-9
+"""Of a delta so small that is not known to a factor of 2, nothing more is asked."""
 _MANY_USERS = 1000
 """With fewer, a dear bound takes longest and gains least."""
+_WIDEST = 2.0 * COMPOSED
+"""Where a data set's delta is less well known, its losses are not worth adding."""
 _LARGEST_LOSS = 600.0
 """Beyond, the second masses of losses underflow."""
 _FLOOR = 1e-300
@@ -367,10 +371,20 @@ def _upper_losses(r: AnyRound) -> tuple[Losses, Losses]:
 @lru_cache(maxsize=256)
 def _witnesses(r: Round) -> list[ProfileCurve]:
     leaked = list(worth_asking(r.randomizer, leaking=True))
-    if is_gaussian(r.randomizer):
-        leaked = [min(leaked, key=attrgetter("turn"))]
+    gaussian = is_gaussian(r.randomizer)
+    if gaussian:
+        leaked = sorted(leaked, key=attrgetter("turn"))[:2]
     found = Tightest.about(leaked, r.randomizer, r.n)
-    return [pair for pairs in found.answers(lambda _, curve: curve.pairs()) for pair in pairs]
+    pairs = [pair for pairs in found.answers(lambda _, curve: curve.pairs()) for pair in pairs]
+    if not gaussian:
+        return pairs
+    # dear ones: the first that the engine can enclose, not the one that leaks most
+    return [next((pair for pair in pairs[:-1] if _well_known(pair)), pairs[-1])]
+
+
+def _well_known(curve: ProfileCurve) -> bool:
+    (low,), (high,) = curve.sampled([0.0])[0]
+    return bool(high - low <= _WIDEST * high)
 
 
 @lru_cache(maxsize=256)
@@ -384,8 +398,35 @@ def _lower_losses(r: AnyRound) -> tuple[Losses, Losses]:
     unit = 2.5 * max(float(side[0][0]) for curve in curves for side in curve.sampled([0.0]))
     worst = max(curves, key=lambda curve: _spread(curve, unit)) if len(curves) > 1 else curves[0]
     every = 2 if is_gaussian(r.randomizer) else 1
-    samples = Samples.take(worst.sampled, worst.end, _LEAST_LEAK, every, between=1)
+    samples = Samples.take(_until_gone(worst), worst.end, _LEAST_LEAK, every, between=1)
     return samples.below(), samples.swapped().below()
+
+
+def _until_gone(curve: ProfileCurve) -> Profiles:
+    """Its samples, at epsilons that grow from call to call.
+
+    A direction that has fallen to next to nothing, or to little of which hardly anything is sure,
+    is not computed further: it stays below that.
+    """
+    if curve.enclose_many is not None:
+        return curve.sampled
+    ways = curve.one_way()
+    most, gone = [1.0] * len(ways), [False] * len(ways)
+
+    def ends(way: int, epsilon: float) -> tuple[float, float]:
+        if gone[way]:
+            return 0.0, most[way]
+        (low,), (high,) = ways[way].sampled([epsilon])[0]
+        most[way] = min(most[way], float(high))
+        gone[way] = most[way] <= (_LITTLE if low < 0.5 * high else _REVEALING)
+        return float(low), most[way]
+
+    def sampled(epsilons: list[float]) -> tuple[Ends, Ends]:
+        found = [np.array([ends(way, x) for x in epsilons]).T for way in range(len(ways))]
+        forward, reverse = found[0], found[-1]
+        return (forward[0], forward[1]), (reverse[0], reverse[1])
+
+    return sampled
 
 
 def _spread(curve: ProfileCurve, unit: float) -> float:

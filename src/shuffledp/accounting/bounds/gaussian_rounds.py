@@ -21,12 +21,14 @@ from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.curves.tradeoff import TradeoffFunction, compose
 from shuffledp.accounting.randomizers import Randomizer
+from shuffledp.accounting.randomizers.outcomes import Outcomes
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status, Theorem
 
 _WIDTH = 5e-3
 _SLACK = 4e-16
 """Rounding of 1 - delta when lines are drawn."""
+_NOTHING_LEFT = 1.001 * _SLACK
 _MOST_ROUNDS = 10**6
 
 
@@ -39,13 +41,19 @@ def composed(pair: GaussianPair) -> TradeoffFunction:
     units = np.concatenate(
         [np.arange(0.0, 2.0, 0.1), np.arange(2.0, 5.0, 0.2), np.arange(5.0, 10.1, 0.5)]
     )
-    slopes, forward, reverse = [], [], []
+    slopes, forward, reverse = [], list[float](), list[float]()
     epsilon, index = 0.0, 0
+
+    def value(law: Outcomes, before: list[float]) -> float:
+        if before and before[-1] <= _NOTHING_LEFT:  # it falls: the last value will do
+            return before[-1]
+        return min(delta_upper(law, pair.reports, epsilon, _WIDTH) + _SLACK, 1.0)
+
     while True:
         e = math.exp(epsilon)
         slopes.append(e)
-        forward.append(min(delta_upper(outcomes, pair.reports, epsilon, _WIDTH) + _SLACK, 1.0))
-        reverse.append(min(delta_upper(swapped, pair.reports, epsilon, _WIDTH) + _SLACK, 1.0))
+        forward.append(value(outcomes, forward))
+        reverse.append(value(swapped, reverse))
         index += 1
         if max(forward[-1], reverse[-1]) < 4.0 * _SLACK or epsilon > 100.0:
             break
