@@ -472,7 +472,7 @@ def test_parts_counted_apart_are_the_whole() -> None:
 
 
 def test_counting_hashes_agrees_with_hashing() -> None:
-    for g, k in ((3, 7), (200, 9), (40_000, 5)):
+    for g, k in ((3, 7), (200, 9), (40_000, 5), (1 << 33, 6)):
         machine = device(LocalHashing(eps0=1.0, g=g, k=k))
         reports = machine.encode(np.arange(500) % k, STREAM)
         tally = Frequencies(machine)

@@ -142,6 +142,20 @@ def test_what_breaks_its_promise_never_runs(folder: Path, tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == booked == []
 
 
+def test_a_try_that_fails_by_chance_is_booked() -> None:
+    """Tried again for nothing until somebody reports, a rare report would tell everything."""
+    rare = Job(
+        *("histogram", ("dest",), 50, 1.0, 0.1, "krr", 30.0, ("a", "b")), check_in=1e-5
+    )  # a secret that is told with probability 0.0005
+    few = Job("vector", ("a", "b", "c"), 4, 3.0, 0.1, "one-bit", 1.0)
+    booked: list[Job] = []
+    for job in (rare, few):
+        data = {name: ["b" if job is rare else 0.5] * job.n for name in job.columns}
+        with pytest.raises(ParameterError, match="at least"):
+            run(job, data, Embedded(simulation(1)), book=lambda job, _: booked.append(job))
+    assert [job.task for job in booked] == ["histogram", "vector"]
+
+
 def test_simulations_repeat_and_say_so(folder: Path) -> None:
     line = (
         f"run {folder}/survey.csv --column dest --task histogram {LISTED} {TARGET} --mechanism krr"

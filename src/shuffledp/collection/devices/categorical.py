@@ -218,7 +218,7 @@ class HashingDevice(Categorical):
         out[:, :-1] = uniform(stream, self.g, n * self.digits).reshape(n, self.digits)
         hashed = np.zeros(n, np.int64)
         for j in range(self.digits):
-            hashed += np.where((inputs >> j) & 1, out[:, j], 0)
+            hashed += np.where((inputs >> j) & 1, out[:, j].astype(np.int64), 0)
         out[:, -1] = self.response.answer(hashed % self.g, stream)
         return out
 

@@ -131,10 +131,10 @@ def collect(
         advance(batch.num_rows)
     if part.users < job.n:
         raise ParameterError("data", f"at least the promised batch of {job.n} rows", part.users)
+    book(job, frozenset())
     names: tuple[Any, ...] = job.categories if job.task == "histogram" else job.columns
     released = part.release(stream)
     found = part.estimate(released, part.users, names)
     if job.task == "mean":
         found = found.scaled(job.low, job.high)
-    book(job, frozenset())
     return job, replace(found, guarantee=job.proven, label=job.label, dropped=rows - part.users)

@@ -78,11 +78,11 @@ def personalized(
         advance(batch.num_rows)
     if any(users.values()):
         raise _changed(data)
+    book(guarantees)
     if budgets_visible:
         found = combine([tally.estimate(categories) for tally in apart.values()])
     else:
         found = together.estimate(categories)
-    book(guarantees)
     worst = guarantees.worst
     said = privacy(worst.interval, delta, guarantees.uncovered)
     label = f"{said}, worst class (budget {worst.eps0:g})"

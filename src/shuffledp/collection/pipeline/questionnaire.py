@@ -392,10 +392,10 @@ class Questionnaire:
             if tally.reports < done.n:
                 enough = f"at least the promised batch of {done.n} rows for {job.about}"
                 raise ParameterError("data", enough, tally.reports)
+        book(done, frozenset())  # whether reports are enough may be chance: no second try for free
         left, answers = iter(tallies), []
         for question, turn in zip(done.questions, turns, strict=True):
             found = question.estimate([next(left) for _ in question.messages], turn)
             dropped = seen - found.reports
             answers.append(replace(found, guarantee=done.proven, label=done.label, dropped=dropped))
-        book(done, frozenset())
         return done, answers

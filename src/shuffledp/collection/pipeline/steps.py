@@ -327,13 +327,12 @@ def run(
         users = tally.reports if job.check_in == 1.0 else rows.seen
         if users < job.n:
             raise ParameterError("data", f"at least the promised batch of {job.n} rows", users)
-        found = job.estimate(tally)  # what may fail fails before anything is spent
-        book(job, frozenset())
+        book(job, frozenset())  # whether reports are enough may be chance: no second try for free
     else:
         tally = job.tally(engine.memory // 4)
         blocks = _booked(engine.shuffled(job, data, rows), lambda: book(job, frozenset()))
         write_reports(job, _counted(blocks, tally), reports)
-        found = job.estimate(tally)
+    found = job.estimate(tally)
     in_all = rows.seen if in_all is None else in_all
     return job, replace(found, dropped=in_all - found.reports if job.check_in == 1.0 else 0)
 
