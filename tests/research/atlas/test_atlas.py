@@ -18,7 +18,7 @@ from shuffledp.research.atlas.cell import _judge
 from shuffledp.research.atlas.grid import FAMILIES, ParameterSweep
 from shuffledp.research.atlas.summary import Line, lines
 
-LDP, KRR, LAPLACE, GAUSSIAN, CHECKED_IN, APPROXIMATE, DRAWN, ROUNDS = FAMILIES
+LDP, KRR, LAPLACE, GAUSSIAN, CHECKED_IN, BALL, APPROXIMATE, DRAWN, ROUNDS = FAMILIES
 POINTS = [
     Point(LDP, 0.5, 1000, 1e-3),
     Point(LDP, 8.0, 10_000, 1e-6),
@@ -40,6 +40,7 @@ def summary(cells: list[Cell]) -> list[Line]:
 @pytest.mark.parametrize(
     ("family", "theorem"),
     [
+        (BALL, "swap-gaussian"),
         (APPROXIMATE, "stronger-clones-approximate"),
         (DRAWN, "subsampled"),
         (ROUNDS, "composition-gdp"),

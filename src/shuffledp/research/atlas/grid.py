@@ -13,6 +13,7 @@ _BUDGETS = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0)
 _FEW_BUDGETS = (0.5, 1.0, 2.0, 4.0)
 _DEVIATIONS = (1.0, 2.0, 5.0)
 _LINE = {"sensitivity": 1.0, "scalar": True}
+_BALL = {"sensitivity": 1.0, "ball": True}
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ FAMILIES = (
     ParameterSweep(
         "Gaussian, check-in 0.1", "gaussian", "sigma", _DEVIATIONS, {**_LINE, "check_in": 0.1}
     ),
+    ParameterSweep("Gaussian vectors in a ball", "gaussian", "sigma", _DEVIATIONS, _BALL),
     ParameterSweep("any (eps0, 1e-9)-LDP", "ldp", "eps0", _FEW_BUDGETS, {"delta0": 1e-9}),
     ParameterSweep("10-RR, a tenth drawn", "krr", "eps0", _FEW_BUDGETS, {"k": 10}, drawn=0.1),
     ParameterSweep("any eps0-LDP, 100 rounds", "ldp", "eps0", _FEW_BUDGETS, {"rounds": 100}),
