@@ -48,7 +48,7 @@ _SHARES = (0.1, 0.5, 0.9)
 _DEEPEST, _REVEALING, _LEAST_LEAK = 1e-30, 1e-22, 1e-14
 """Deltas at which grids end: of a pure round, of another (the rest is revealing), of a leak."""
 _LITTLE = 1e-9
-"""Of a delta so small that is not known to a factor of 2, nothing more is asked."""
+"""Of the first delta: below, nothing more is asked if it is not known to a factor of 2."""
 _MANY_USERS = 1000
 """With fewer, a dear bound takes longest and gains least."""
 _WIDEST = 2.0 * COMPOSED
@@ -397,28 +397,30 @@ def _lower_losses(r: AnyRound) -> tuple[Losses, Losses]:
     curves = _witnesses(r)
     unit = 2.5 * max(float(side[0][0]) for curve in curves for side in curve.sampled([0.0]))
     worst = max(curves, key=lambda curve: _spread(curve, unit)) if len(curves) > 1 else curves[0]
-    every = 2 if is_gaussian(r.randomizer) else 1
-    samples = Samples.take(_until_gone(worst), worst.end, _LEAST_LEAK, every, between=1)
+    dear = is_gaussian(r.randomizer)
+    sampled = _until_gone(worst) if dear else worst.sampled
+    samples = Samples.take(sampled, worst.end, _LEAST_LEAK, 2 if dear else 1, between=1)
     return samples.below(), samples.swapped().below()
 
 
 def _until_gone(curve: ProfileCurve) -> Profiles:
     """Its samples, at epsilons that grow from call to call.
 
-    A direction that has fallen to next to nothing, or to little of which hardly anything is sure,
-    is not computed further: it stays below that.
+    A direction that has fallen to next to nothing of what it began with, or to little of which
+    hardly anything is sure, is not computed further: it stays below that.
     """
     if curve.enclose_many is not None:
         return curve.sampled
     ways = curve.one_way()
-    most, gone = [1.0] * len(ways), [False] * len(ways)
+    first = [float(way.sampled([0.0])[0][1][0]) for way in ways]
+    most, gone = list(first), [False] * len(ways)
 
     def ends(way: int, epsilon: float) -> tuple[float, float]:
         if gone[way]:
             return 0.0, most[way]
         (low,), (high,) = ways[way].sampled([epsilon])[0]
         most[way] = min(most[way], float(high))
-        gone[way] = most[way] <= (_LITTLE if low < 0.5 * high else _REVEALING)
+        gone[way] = most[way] <= (_LITTLE if low < 0.5 * high else _REVEALING) * first[way]
         return float(low), most[way]
 
     def sampled(epsilons: list[float]) -> tuple[Ends, Ends]:
