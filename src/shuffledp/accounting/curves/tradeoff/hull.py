@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.numerics.rounding import Array
 
 _ROUNDS = 64
 """Vectorised sweeps before the plain stack takes over; a sweep never removes a hull vertex."""
+_UNDERFLOWS = 1e-280
+"""Products below have lost digits, or all: slopes are compared instead."""
 
 
 def running_sum(x: Array) -> Array:
@@ -26,9 +29,7 @@ def lower_hull(x: Array, y: Array) -> tuple[Array, Array]:
     for _ in range(_ROUNDS):
         if len(x) < 3:
             return x, y
-        left = (y[1:-1] - y[:-2]) * (x[2:] - x[1:-1])
-        right = (y[2:] - y[1:-1]) * (x[1:-1] - x[:-2])
-        keep = np.concatenate([[True], left < right, [True]])
+        keep = np.concatenate([[True], _bends(np.diff(x), np.diff(y)), [True]])
         if keep.all():
             return x, y
         x, y = x[keep], y[keep]
@@ -41,8 +42,20 @@ def lower_hull(x: Array, y: Array) -> tuple[Array, Array]:
     return points[:, 0], points[:, 1]
 
 
+def _bends(dx: Array, dy: Array) -> NDArray[np.bool_]:
+    """Whether the slope grows, at each point between the first and the last."""
+    with np.errstate(under="ignore", over="ignore"):
+        left, right = dy[:-1] * dx[1:], dy[1:] * dx[:-1]
+        slopes = dy / dx
+    lost = np.maximum(np.abs(left), np.abs(right)) < _UNDERFLOWS
+    return np.where(lost, slopes[:-1] < slopes[1:], left < right)
+
+
 def _above(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
-    return (b[1] - a[1]) * (c[0] - b[0]) >= (c[1] - b[1]) * (b[0] - a[0])
+    (left, down), (right, on) = (b[0] - a[0], b[1] - a[1]), (c[0] - b[0], c[1] - b[1])
+    if max(abs(down * right), abs(on * left)) < _UNDERFLOWS:
+        return down / left >= on / right
+    return down * right >= on * left
 
 
 def upper_envelope(slopes: Array, heights: Array) -> tuple[Array, Array]:
