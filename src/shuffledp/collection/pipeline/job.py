@@ -291,7 +291,12 @@ class Job:
         """The answer, with the privacy it cost."""
         if isinstance(tally, FrequentWords):
             found = tally.estimate(self.most)
-            found = replace(found, names=tuple(text(word, self.letters) for word in found.names))
+            cut = f"words are cut to {counted(self.letters, 'byte')} (letters)"
+            found = replace(
+                found,
+                names=tuple(text(word, self.letters) for word in found.names),
+                note="; ".join(filter(None, (found.note, cut))),
+            )
         elif isinstance(tally, Distribution):
             found = self._several(tally)
         elif self.task == "histogram":

@@ -74,8 +74,12 @@ _question_about_data = added(
         " randomizer.",
     ),
     category_options,
-    click.option("--low", type=float, help="Least value of the declared range."),
-    click.option("--high", type=float, help="Largest value of the declared range."),
+    click.option(
+        "--low", type=float, help="Least value of the declared range; numbers below count as it."
+    ),
+    click.option(
+        "--high", type=float, help="Largest value of the declared range; numbers above count as it."
+    ),
     click.option("--bins", type=int, default=64, show_default=True, help="Cells (quantiles)."),
     click.option(
         "--windows",
