@@ -232,6 +232,10 @@ class Planned(Rule):
             )
         return _sum(lost, {self._names[entry.text]: Fraction(entry.rounds)})
 
+    def over(self, lost: Amounts) -> list[str]:
+        kinds = zip(self.limits.items(), self.plan, strict=True)
+        return [f"rounds of {each.what}" for (name, limit), each in kinds if lost[name] > limit]
+
     def shown(self, lost: Amounts) -> str:
         places = "; ".join(
             f"{lost[name]} of {counted(each.rounds, 'round')} of {each.what}"

@@ -189,4 +189,7 @@ def test_budgets_that_are_none(data: Path) -> None:
     wrong = _call(f"{line} --budgets-column bad --budgets-hidden")
     assert wrong.exit_code == 2
     assert "row 18" in wrong.output
-    assert "one of" in _call(f"{line} --budgets-column none --budgets-hidden").output
+    assert (
+        "--budgets-column must be one of the"
+        in _call(f"{line} --budgets-column none --budgets-hidden").output
+    )

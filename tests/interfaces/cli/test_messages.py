@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from shuffledp import LDP, Gaussian, Shuffled
+from shuffledp import LDP, Gaussian, Repeated, Shuffled
 from shuffledp.display.text import _apart
 from shuffledp.interfaces.cli import main
 from shuffledp.labels import Interval, get_theorem
@@ -116,7 +116,20 @@ def test_as_a_module() -> None:
 def test_one_user_is_one_user() -> None:
     assert str(Shuffled(LDP(1.0), 1)).startswith("1 user,")
     assert str(Shuffled(LDP(1.0), 2)).startswith("2 users,")
-    assert "1 round" in str(Shuffled(Gaussian(1.0), 2) ** 1)
+    assert str(Repeated(Gaussian(1.0), 1)).endswith("1 round")
+    assert Shuffled(Gaussian(1.0), 2) ** 1 == Shuffled(Gaussian(1.0), 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["ledger", "status"], "There are: init, spend, history, show"),
+        (["ledger", "sped"], "Did you mean 'spend'?"),
+        (["calibrate", "--mechanism", "ldp", "--epsilon", 1, "--delta", 1e-6], "or else eps0"),
+    ],
+)
+def test_what_to_type_instead(words: list[object], hint: str) -> None:
+    assert hint in bad(*words)
 
 
 def _interval(quantity: str, lower: float, upper: float) -> Interval:

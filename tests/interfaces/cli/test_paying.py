@@ -79,7 +79,7 @@ def test_a_run_pays_from_a_plan_that_has_it() -> None:
     assert "planned: the total holds for this plan" in done.stderr
     refused = _call(f"{RUN} users --out c.csv")
     assert refused.exit_code == 3
-    assert "more kind 2 than its rule allows" in refused.stderr
+    assert "more rounds of 2,000 users" in refused.stderr
 
 
 @pytest.mark.parametrize("rule", ["sum", "renyi"])

@@ -118,7 +118,7 @@ def calibrate(
     epsilon = checks.positive("epsilon", epsilon)
     delta = checks.probability("delta", delta)
     if (n is None) == (eps0 is None):
-        raise ParameterError("n", "given if and only if eps0 is not", n)
+        raise ParameterError("n", "given, or else eps0, not both", n)
 
     def built(budget: float) -> Randomizer:
         try:

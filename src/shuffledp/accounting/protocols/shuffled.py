@@ -56,6 +56,8 @@ class Shuffled(BoundedProtocol):
             raise ParameterError(
                 "randomizer", "a randomizer such as LDP(eps0=1.0)", self.randomizer
             )
+        if isinstance(self.randomizer, Repeated) and self.randomizer.rounds == 1:
+            object.__setattr__(self, "randomizer", self.randomizer.randomizer)
         n = checks.count("n", self.n)
         object.__setattr__(self, "n", n)
         if self.minimum_batch is not None:

@@ -20,7 +20,7 @@ from shuffledp.collection.analysis import Estimate, Frequencies, MixedFrequencie
 from shuffledp.collection.devices import Device, Stream, device
 from shuffledp.collection.pipeline.job import distinct, numbered, numbers, places
 from shuffledp.collection.pipeline.label import privacy, uncovered
-from shuffledp.collection.pipeline.tables import read
+from shuffledp.collection.pipeline.tables import column_names, read
 from shuffledp.errors import ParameterError
 
 _MOST = 10_000
@@ -50,6 +50,10 @@ def personalized(
     distinct(categories)
     k = len(categories)
     delta = checks.probability("delta", delta)
+    names = column_names(data)
+    if names and budgets_column not in names:
+        condition = f"one of the {len(names)} names in the first line of the table"
+        raise ParameterError("budgets_column", condition, budgets_column)
     users: Counter[float] = Counter()
     for row, batch in numbered(read(data, [budgets_column])):
         users.update(_budgets(batch.column(0), row).tolist())

@@ -108,9 +108,12 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        near = get_close_matches(args[0], self.commands, n=1)
-        if args[0] not in self.commands and near:
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        if args[0] not in self.commands:
+            near = get_close_matches(args[0], self.commands, n=1)
+            hint = (
+                f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(self.commands)}."
+            )
+            ctx.fail(f"No such command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 
     def _worded(self, ctx: click.Context, error: ShuffleDPError) -> str:

@@ -165,7 +165,10 @@ def spend(
     as_json: bool,
     **described: Any,
 ) -> None:
-    """Record --rounds of a protocol for COHORT, if its budget holds them. Release afterwards."""
+    """Record --rounds of a protocol for COHORT, if its budget holds them. Release afterwards.
+
+    Exit code 3 if the budget does not hold them; nothing is recorded then.
+    """
     what = _spendable(epsilon, delta, described)
     if what is None:
         raise ParameterError("n", "given, or else --epsilon, a guarantee you state", None)
