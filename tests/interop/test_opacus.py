@@ -146,7 +146,7 @@ def test_epsilon_is_the_composed_guarantee():
     accountant = shuffle_accountant(n=6000)()
     for _ in range(30):
         accountant.step(noise_multiplier=5.0, sample_rate=0.1)
-    rounds = Rounds([(Shuffled(CheckIn(Gaussian(5.0, 2.0), 0.1), 6000), 30)])
+    rounds = Rounds([(Shuffled(CheckIn(Gaussian(5.0, 2.0, ball=True), 0.1), 6000), 30)])
     found = rounds.epsilon(1e-5)
     assert accountant.get_epsilon(1e-5) == found.upper
     assert 0.0 < found.lower <= found.upper < math.inf

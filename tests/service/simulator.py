@@ -138,7 +138,11 @@ class World:
         """A new process; what the one before held in memory is gone."""
         store = CrashingStore(self.folder / "store.db", self.power)
         store.random = self.random.randbytes
-        store.open()
+        try:
+            store.open()
+        except Crash:
+            store.close()
+            raise
         return self.kind(
             store,
             self.ring,
