@@ -99,7 +99,19 @@ class ProfileCurve(Curve):
     def start(self, delta: float) -> Start | None:
         """Where to look for epsilon(delta), if that is known to be well below the end."""
         found = self.guess(delta) if self.guess is not None else None
-        return found if found is not None and found.x < 0.5 * self.end.epsilon else None
+        if found is None or not (found.sure or found.x < 0.5 * self.end.epsilon):
+            return None
+        return found
+
+    def expecting(self, epsilon: float) -> ProfileCurve:
+        def near(delta: float) -> Start:
+            limit = self.guess(delta) if self.guess is not None else None
+            if limit is None or limit.slope is None:
+                return Start(epsilon, None, sure=True)
+            # that of normal laws as many deviations apart
+            return Start(epsilon, limit.slope * limit.x / epsilon, sure=True)
+
+        return replace(self, guess=near)
 
     def likely_epsilon(self, delta: float, most: float) -> float:
         # where shuffling helps little no limit theorem does: what is left of delta there tells

@@ -112,9 +112,9 @@ class Rounds(BoundedProtocol):
     def ask(self, **question: float) -> Interval:
         return super().ask(**question) if self._single is None else self._single.ask(**question)
 
-    def guaranteed(self, **question: float) -> Value:
-        once = self._single
-        return super().guaranteed(**question) if once is None else once.guaranteed(**question)
+    def guaranteed(self, *, expected: float | None = None, **question: float) -> Value:
+        once = super() if self._single is None else self._single
+        return once.guaranteed(expected=expected, **question)
 
     @property
     def _single(self) -> Shuffled | Counted | None:
@@ -125,9 +125,9 @@ class Rounds(BoundedProtocol):
     def candidates(self) -> tuple[Bounds, Bounds]:
         return [composition.composition], [composition.composition_dataset]
 
-    def _ends(self, quantity: str, at: float) -> Iterator[Value]:
+    def _ends(self, quantity: str, at: float, expected: float | None = None) -> Iterator[Value]:
         """Where the rounds' losses reveal more than delta, Rényi divergences still add up."""
-        ends = super()._ends(quantity, at)
+        ends = super()._ends(quantity, at, expected)
         try:
             guaranteed = next(ends)
         except SILENT:
