@@ -141,7 +141,7 @@ class Rounds(BoundedProtocol):
         return [bound for bound, _ in composition.ROUTES.values()]
 
     def _curve(self, bound: Bound[Curve]) -> Curve:
-        return composition.ROUTES[bound.theorem.id][1](self._rounds())
+        return composition.ROUTES[bound.theorem.id][1](self._rounds(leaking=bound.leaks))
 
     def _finite(self, value: Value) -> Value:
         if not math.isfinite(value.value):
@@ -163,7 +163,8 @@ class Rounds(BoundedProtocol):
             for entry, count in self.entries
         )
 
-    def _rounds(self) -> list[AnyRound]:
+    def _rounds(self, *, leaking: bool = False) -> list[AnyRound]:
+        """Each release; the data set that leaks most is looked for if it matters."""
         rounds: list[AnyRound] = []
         for entry, count in self.entries:
             if isinstance(entry, Stated):
@@ -171,5 +172,6 @@ class Rounds(BoundedProtocol):
             elif isinstance(entry, Shuffled):
                 rounds.append(Round(entry.randomizer, entry.crowd, count))
             else:
-                rounds += [CountedRound(counter, count) for counter in entry.leakiest()]
+                counters = entry.leakiest() if leaking else entry.counters()
+                rounds += [CountedRound(counter, count) for counter in counters]
         return rounds

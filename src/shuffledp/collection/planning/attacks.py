@@ -98,7 +98,7 @@ def _epsilon(
     alike = colluders <= target.colluders or (
         isinstance(choice, Shape)
         and isinstance(protocol, Counted)
-        and protocol.scenes() == choice.protocol.scenes()  # nothing of it comes from users
+        and protocol.counters() == choice.protocol.counters()  # nothing of it comes from users
     )
     if alike and known is not None and known.value <= target.delta:
         return min(lost, target.epsilon)  # the promise itself is proven

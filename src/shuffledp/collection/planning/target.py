@@ -68,6 +68,12 @@ class Target:
             return protocol.proven().quick_delta(self.epsilon, SEARCH, wanted=self.delta)
         return Rounds([(protocol, self.rounds)]).bound("composition", epsilon=self.epsilon)
 
+    def likely(self, randomizer: Randomizer) -> float | None:
+        """About what that is, by a limit theorem, where that is much less work."""
+        if self.rounds == 1:
+            return None
+        return likely_delta(Shuffled(randomizer, self.n) ** self.rounds, self.epsilon)
+
     def apart(self, messages: int) -> Target:
         """The same guarantee where users send so many messages, each shuffled by itself."""
         return replace(self, rounds=self.rounds * messages)
@@ -117,18 +123,19 @@ class Target:
                 return log_log_excess(0.0, self.delta)
             return log_log_excess(self.achieved(randomizer).value, self.delta)
 
-        def likely(strength: float) -> float:
-            once = Shuffled(device(build(strength)).randomizer, self.n)
-            together = once if self.rounds == 1 else once**self.rounds
-            return log_log_excess(likely_delta(together, self.epsilon), self.delta)
+        @lru_cache(maxsize=64)
+        def likely(strength: float) -> float | None:
+            delta = self.likely(device(build(strength)).randomizer)
+            return None if delta is None else log_log_excess(delta, self.delta)
 
         while excess(least) > 0.0:  # without a pure budget less may be needed
             least *= 0.5
         if least >= _MOST:
             return least, device(build(least))
         near = math.log1p(-NEAR / math.log(self.delta))
-        if self.rounds > 1:
-            found = foreseen(excess, likely, least, _MOST, share=_PRECISION, near=near).good
+        if likely(least) is not None:
+            share = _PRECISION if self.rounds > 1 else 0.1 * _PRECISION
+            found = foreseen(excess, likely, least, _MOST, share=share, near=near).good
         else:
             high, low = grown(lambda x: excess(x) > 0.0, 2.0 * least, least, most=_MOST)
             found = steered(excess, low, min(high, _MOST), share=_PRECISION, near=near).good
