@@ -20,7 +20,7 @@ from shuffledp.accounting.bounds.scopes import gaussian_round
 from shuffledp.accounting.bounds.shuffle_gaussian import gaussian_pair
 from shuffledp.accounting.bounds.swap import SwapCurve
 from shuffledp.accounting.bounds.theorem import bound
-from shuffledp.accounting.curves import NEVER, Curve, SearchLimit
+from shuffledp.accounting.curves import NEVER, Curve, ProfileCurve, SearchLimit
 from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.accounting.randomizers.triples import (
@@ -36,7 +36,7 @@ from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, up
 from shuffledp.numerics.search import bisect
 from shuffledp.numerics.shared_places import SharedPlaces
 
-_LEAST_DIAMETER, _MOST_DIAMETER, _LEAST_USERS, _LEAST_RATE = 1e-4, 1.5, 10, 1e-6
+_LEAST_DIAMETER, MOST_DIAMETER, _LEAST_USERS, _LEAST_RATE = 1e-4, 1.5, 10, 1e-6
 _TOLERANCE, _ROUGHEST, _MOST_ROWS, _FEW_ROWS = 4e-3, 0.2, 420, 180
 """How much more than the worst triple rows may separate, and more where they would be too many."""
 _MOST_EPSILON = 20.0
@@ -65,6 +65,8 @@ _RAISED = 1e-5
 _LEVELS = 8.0
 """Ratio of neighbouring levels of C."""
 _TILTS = np.geomspace(0.2, 2.0, 16)
+_USUAL_DELTA, _SEVERAL = 1e-6, 5.0
+"""A search may begin at no more than so many times the epsilon of the limit at this delta."""
 
 
 @dataclass(frozen=True)
@@ -505,9 +507,9 @@ def _term(p: float) -> float:
 def _in_regime(randomizer: Randomizer) -> Randomizer:
     """One round with noise about as large as the sensitivity, or larger."""
     pair = gaussian_pair(gaussian_round(randomizer), sys.maxsize)
-    if not (_LEAST_DIAMETER**2 <= pair.h <= _MOST_DIAMETER**2 and pair.check_in >= _LEAST_RATE):
+    if not (_LEAST_DIAMETER**2 <= pair.h <= MOST_DIAMETER**2 and pair.check_in >= _LEAST_RATE):
         condition = (
-            f"sigma from {1.0 / _MOST_DIAMETER:.2g} to {1.0 / _LEAST_DIAMETER:g} sensitivities,"
+            f"sigma from {1.0 / MOST_DIAMETER:.2g} to {1.0 / _LEAST_DIAMETER:g} sensitivities,"
             f" check-in of at least {_LEAST_RATE:g}"
         )
         raise RegimeError(condition, str(randomizer))
@@ -517,8 +519,10 @@ def _in_regime(randomizer: Randomizer) -> Randomizer:
 class _GaussianCurve(SwapCurve):
     """delta hardly falls any more where rare reports tell most: no search may begin there."""
 
-    def expecting(self, epsilon: float) -> _GaussianCurve:
-        return self
+    def expecting(self, epsilon: float) -> ProfileCurve:
+        limit = self.guess(_USUAL_DELTA) if self.guess is not None else None
+        near = limit is not None and epsilon < _SEVERAL * limit.x
+        return super().expecting(epsilon) if near else self
 
 
 @bound(

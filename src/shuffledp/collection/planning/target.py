@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from shuffledp import checks
+from shuffledp.accounting.bounds.swap_gaussian import MOST_DIAMETER
 from shuffledp.accounting.curves.gdp import gaussian_delta
 from shuffledp.accounting.protocols import Rounds, Shuffled, Stated
 from shuffledp.accounting.protocols.likely import likely_delta
@@ -22,6 +23,8 @@ Builder = Callable[[float], Randomizer]
 """From a strength: eps0, or, for Gaussian noise, the largest distance of two values over sigma."""
 _MOST = 40.0
 _PRECISION = 1e-3
+_EDGE = (1.0 - 1e-5) * MOST_DIAMETER
+"""Normal noise for which the tightest theorem still speaks; just beyond delta jumps."""
 NEAR = 0.02
 """A delta 2 % below its target will do."""
 
@@ -138,5 +141,8 @@ class Target:
             found = foreseen(excess, likely, least, _MOST, share=share, near=near).good
         else:
             high, low = grown(lambda x: excess(x) > 0.0, 2.0 * least, least, most=_MOST)
+            if low < _EDGE < high and math.isinf(build(_EDGE).eps0) and excess(_EDGE) <= 0.0:
+                low, next_to = _EDGE, (1.0 + _PRECISION) * _EDGE
+                high = next_to if excess(next_to) > 0.0 else high
             found = steered(excess, low, min(high, _MOST), share=_PRECISION, near=near).good
         return found, device(build(found))
