@@ -130,7 +130,9 @@ class ProfileCurve(Curve):
 
     def seen_below(self, epsilon: float, delta: float) -> bool:
         start = self.start(delta)
-        if start is not None and start.sure and start.x < _CLEARLY * epsilon:  # a search begins there
+        if (
+            start is not None and start.sure and start.x < _CLEARLY * epsilon
+        ):  # a search begins there
             epsilon = start.x if self.enclose(start.x, QUICK).upper <= delta else epsilon
         return self.enclose(epsilon, QUICK).upper <= delta
 

@@ -113,8 +113,9 @@ class Rounds(BoundedProtocol):
         return super().ask(**question) if self._single is None else self._single.ask(**question)
 
     def guaranteed(self, *, expected: float | None = None, **question: float) -> Value:
-        once = super() if self._single is None else self._single
-        return once.guaranteed(expected=expected, **question)
+        if self._single is not None:
+            return self._single.guaranteed(expected=expected, **question)
+        return super().guaranteed(expected=expected, **question)
 
     @property
     def _single(self) -> Shuffled | Counted | None:

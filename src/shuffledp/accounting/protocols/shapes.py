@@ -187,7 +187,7 @@ class SampleThreshold(Released):
         most = None if self.n is None else self.n - 1
         return ThresholdCounter(self.rate, self.threshold, self.spread, most)
 
-    def counters(self) -> Sequence[Counter]:
+    def counters(self) -> Sequence[ThresholdCounter]:
         return self.moved(self._counter())[0]
 
     def scenes(self) -> Scenes:

@@ -75,9 +75,7 @@ def attacks(choice: Choice | Shape, target: Target) -> list[Attack]:
     return found
 
 
-def _epsilon(
-    choice: Choice | Shape, target: Target, colluders: int, likely: float
-) -> float | None:
+def _epsilon(choice: Choice | Shape, target: Target, colluders: int, likely: float) -> float | None:
     if choice.trust in (NOBODY, CURATOR):  # what others tell changes nothing
         return target.epsilon
     try:

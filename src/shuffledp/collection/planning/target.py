@@ -127,16 +127,16 @@ class Target:
             return log_log_excess(self.achieved(randomizer).value, self.delta)
 
         @lru_cache(maxsize=64)
-        def likely(strength: float) -> float | None:
+        def likely(strength: float) -> float:
             delta = self.likely(device(build(strength)).randomizer)
-            return None if delta is None else log_log_excess(delta, self.delta)
+            return log_log_excess(1.0 if delta is None else delta, self.delta)
 
         while excess(least) > 0.0:  # without a pure budget less may be needed
             least *= 0.5
         if least >= _MOST:
             return least, device(build(least))
         near = math.log1p(-NEAR / math.log(self.delta))
-        if likely(least) is not None:
+        if self.likely(device(build(least)).randomizer) is not None:
             share = _PRECISION if self.rounds > 1 else 0.1 * _PRECISION
             found = foreseen(excess, likely, least, _MOST, share=share, near=near).good
         else:
