@@ -26,7 +26,7 @@ def _title(plan: Plan) -> str:
     if isinstance(task, Sometimes):
         said.append(f"check-in {in_full(task.rate)}")
     if target.colluders:
-        said.append(f"{target.colluders:,} collude")
+        said.append(f"{target.colluders:,} collude{'s' * (target.colluders == 1)}")
     if target.max_eps0 < math.inf:
         said.append(f"eps0 <= {in_full(target.max_eps0)}")
     return ", ".join(said)

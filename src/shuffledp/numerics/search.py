@@ -17,10 +17,12 @@ Function = Callable[[float], Enclosure]
 
 
 class Start(NamedTuple):
-    """Where a root is likely, and the slope of ln f there."""
+    """Where a root is likely, and about the slope of ln f there, if that is known."""
 
     x: float
-    slope: float
+    slope: float | None
+    sure: bool = False
+    """Known from a like function, not from a limit: also where f nearly ends."""
 
 
 Guess = Callable[[float], Start | None]
@@ -229,11 +231,13 @@ def invert_decreasing(
     """
     goal = math.log(target)
     quick, exact = cache(quick), cache(exact)
-    near = start if start is not None and start.x < 0.5 * top else None
+    near = start if start is not None and start.x < (1.0 if start.sure else 0.5) * top else None
     miss = 0.0 if near is None else _offset(quick(near.x), goal)[0]
+    if near is not None and near.x >= 0.5 * top and abs(miss) > _NEAR:
+        near, miss = None, 0.0
     half, slope = -1.0, None
     if near is not None and (abs(miss) <= _NEAR or _soon_below(quick, goal, near.x, miss, top)):
-        x, slope = near
+        x, slope, _ = near
     else:
         if miss <= 0.0 and quick(0.0).upper <= target:
             return Enclosure(0.0, top if lower_only else 0.0)
@@ -247,6 +251,11 @@ def invert_decreasing(
         slope = min((half - _offset(quick(0.0), goal)[0]) / math.log(2.0), -1.0)
         begin = low + math.log(2.0)
         x = begin - half / slope
+        quick, exact = _from_top(quick, top), _from_top(exact, top)
+    elif near is not None and near.x >= 0.5 * top:  # the same, from where the root is
+        low, high, end, turned = -math.log(top), _FURTHEST, math.inf, True
+        slope = None if slope is None else slope * (top - near.x)
+        begin, x = low, -math.log(top - near.x)
         quick, exact = _from_top(quick, top), _from_top(exact, top)
     near_enough = max(_QUICK_TOLERANCE, settled)
     v, slope = _secant(quick, goal, begin, high, x, slope, near_enough)

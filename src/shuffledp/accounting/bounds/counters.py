@@ -77,6 +77,10 @@ class Counter(ABC):
         leaks at
         least at each epsilon, and what none exceeds."""
 
+    def bounded(self, epsilons: Array) -> tuple[Ends, Ends]:
+        """What no data set exceeds, as in ``worst``; what some leaks need not be known."""
+        return self.worst(epsilons)
+
     @abstractmethod
     def one(self, epsilons: Array) -> tuple[Ends, Ends]:
         """The same for one data set, enclosed."""
@@ -115,7 +119,7 @@ class Counter(ABC):
 def _guaranteed(counter: Counter) -> tuple[Losses, Losses]:
     end = PureEnd(counter.pure)
     samples = Samples.take(
-        lambda epsilons: counter.worst(np.array(epsilons)),
+        lambda epsilons: counter.bounded(np.array(epsilons)),
         end,
         _DEEPEST if end.reached else _REVEALING,
         between=_BETWEEN,
@@ -285,17 +289,27 @@ class BitCounter(Counter):
 
     def worst(self, epsilons: Array) -> tuple[Ends, Ends]:
         leaks = [replace(self, holders=holders).one(epsilons) for holders in {0, self.others}]
-        if self.others * min(self.bits.variances) > _WIDEST**2:
-            (low, _), (reverse_low, _) = _largest(leaks)
-            most = shuffled_bounds(self.bits.channel(), self.others + 1, epsilons)
-            return (low, most), (reverse_low, most)
-        found = []
-        for pair, exact in _cell_pairs(self.bits, self.others):
-            found.append(pair.deltas(epsilons))
-            leaks += found[-1:] if exact else []
+        (_, most), (_, reverse_most) = self.bounded(epsilons)
+        if not self._wide:
+            pairs = _cell_pairs(self.bits, self.others)
+            leaks += [pair.deltas(epsilons) for pair, exact in pairs if exact]
         (low, _), (reverse_low, _) = _largest(leaks)
-        (_, most), (_, reverse_most) = _largest(found)
         return (low, most), (reverse_low, reverse_most)
+
+    def bounded(self, epsilons: Array) -> tuple[Ends, Ends]:
+        if self._wide:
+            ends = (
+                np.zeros(epsilons.size),
+                shuffled_bounds(self.bits.channel(), self.others + 1, epsilons),
+            )
+            return ends, ends
+        pairs = _cell_pairs(self.bits, self.others)
+        return _largest([pair.deltas(epsilons) for pair, _ in pairs])
+
+    @property
+    def _wide(self) -> bool:
+        """Whether the sum has too many likely values to list them."""
+        return self.others * min(self.bits.variances) > _WIDEST**2
 
     def datasets(self) -> Sequence[Counter]:
         return [replace(self, holders=holders) for holders in sorted({0, self.others})]
@@ -437,17 +451,24 @@ class ThresholdCounter(Counter):
         return 0 if not never(0) else bisect_whole(never, 0, last + 1).bad
 
     def worst(self, epsilons: Array) -> tuple[Ends, Ends]:
-        runs, beyond = self._runs()
-        nothing = np.zeros(epsilons.size), np.full(epsilons.size, _NEVER)
-        least: list[tuple[Ends, Ends]] = [(nothing, nothing)]
-        most = list(least)
-        if beyond is not None:
-            most.append(_plain_pair(self.rate, beyond).deltas(epsilons))
-        for first, last in runs:
-            least.append(self._pair(first, first).deltas(epsilons))
-            most.append(self._pair(first, last).deltas(epsilons) if last > first else least[-1])
-        low, high = _largest(least), _largest(most)
+        runs = self._runs()[0]
+        whole = [self._pair(*run).deltas(epsilons) for run in runs]
+        firsts = [
+            ends if first == last else self._pair(first, first).deltas(epsilons)
+            for (first, last), ends in zip(runs, whole, strict=True)
+        ]
+        low, high = _largest([_never(epsilons), *firsts]), self._above(whole, epsilons)
         return (low[0][0], high[0][1]), (low[1][0], high[1][1])
+
+    def bounded(self, epsilons: Array) -> tuple[Ends, Ends]:
+        runs = self._runs()[0]
+        return self._above([self._pair(*run).deltas(epsilons) for run in runs], epsilons)
+
+    def _above(self, runs: list[tuple[Ends, Ends]], epsilons: Array) -> tuple[Ends, Ends]:
+        """The largest of the runs, and of more holders, where the threshold hardly matters."""
+        beyond = self._runs()[1]
+        plain = [] if beyond is None else [_plain_pair(self.rate, beyond).deltas(epsilons)]
+        return _largest([_never(epsilons), *runs, *plain])
 
     def leakiest(self) -> ThresholdCounter:
         """With the number of holders that leaks most: moved up, where delta is typical; moved
@@ -462,6 +483,12 @@ class ThresholdCounter(Counter):
         counters = [replace(self, holders=first) for first, _ in self._runs()[0]] or [self]
         place = np.array([at])
         return max(counters, key=lambda counter: float(counter.one(place)[way][0][0]))
+
+
+def _never(epsilons: Array) -> tuple[Ends, Ends]:
+    """Of fewer holders than are ever shown."""
+    ends = np.zeros(epsilons.size), np.full(epsilons.size, _NEVER)
+    return ends, ends
 
 
 def _pieces(first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from shuffledp.accounting.bounds.scopes import gaussian_round
 from shuffledp.accounting.bounds.shuffle_gaussian import gaussian_pair
 from shuffledp.accounting.bounds.swap import SwapCurve
 from shuffledp.accounting.bounds.theorem import bound
-from shuffledp.accounting.curves import NEVER, Curve, SearchLimit
+from shuffledp.accounting.curves import NEVER, Curve, ProfileCurve, SearchLimit
 from shuffledp.accounting.curves.gdp import gaussian_start
 from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.accounting.randomizers.triples import (
@@ -35,7 +36,7 @@ from shuffledp.numerics.rounding import FORMULA, SUMS, Array, down, up
 from shuffledp.numerics.search import bisect
 from shuffledp.numerics.shared_places import SharedPlaces
 
-_LEAST_DIAMETER, _MOST_DIAMETER, _LEAST_USERS, _LEAST_RATE = 1e-4, 1.5, 10, 1e-6
+_LEAST_DIAMETER, MOST_DIAMETER, _LEAST_USERS, _LEAST_RATE = 1e-4, 1.5, 10, 1e-6
 _TOLERANCE, _ROUGHEST, _MOST_ROWS, _FEW_ROWS = 4e-3, 0.2, 420, 180
 """How much more than the worst triple rows may separate, and more where they would be too many."""
 _MOST_EPSILON = 20.0
@@ -47,6 +48,11 @@ _CHARGED, _LEAST_CHARGE, _ATTEMPTS = 1e-4, 1e-300, 3
 """Share of delta that is charged for rare reports, about."""
 _OVERSHOT = 2.0
 """Where less charged gives less delta: how much less than aimed at is tried next, in logarithms."""
+_LONGEST = 3.5
+"""The longest step of how much less is cut off, in logarithms."""
+_FLOOR, _LITTLE = 30.0, 1e-6
+"""A delta so small, and less than so many times the least charge there is, is not sought at smaller
+epsilons, too."""
 _DEAR, _TAME = 0.05, 12.0
 """The largest W are cut off at up to this share of delta, above so many units of 1 / theta."""
 _STEP, _COARSE_STEP = 0.1, 0.15
@@ -59,6 +65,8 @@ _RAISED = 1e-5
 _LEVELS = 8.0
 """Ratio of neighbouring levels of C."""
 _TILTS = np.geomspace(0.2, 2.0, 16)
+_USUAL_DELTA, _SEVERAL = 1e-6, 5.0
+"""A search may begin at no more than so many times the epsilon of the limit at this delta."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +177,10 @@ class GaussianSwap:
         if width < _COARSE and self._aim(smaller) < self._least_charge:
             return self.delta(epsilon, _COARSE)
         best = self._at(smaller, width)
+        if self._aim(smaller) < self._least_charge:
+            best = min(best, self._less_cut(smaller))
+            if best < min(_FLOOR * math.exp(self._least_charge), _LITTLE):
+                return best
         normal = best <= _USUAL * math.exp(self._log_delta(epsilon))
         if width < _COARSE and not normal:
             return min(best, self.delta(epsilon, _COARSE))
@@ -189,29 +201,42 @@ class GaussianSwap:
     def _at(self, epsilon: float, width: float) -> float:
         if epsilon > _MOST_EPSILON or self._least_charge >= _LARGEST_CHARGE:
             return 1.0
-        rough, log_charge = self._rough(epsilon)
+        rough, log_charge, _ = self._rough(epsilon)
         if width >= _COARSE:
             return rough
-        return min(rough, self._charged(epsilon, log_charge, width))
+        return min(rough, self._charged(epsilon, log_charge, width).total)
 
     @lru_cache(maxsize=256)  # noqa: B019
-    def _rough(self, epsilon: float) -> tuple[float, float]:
-        """Of a coarse look, and log of what was charged for rare reports."""
+    def _rough(self, epsilon: float) -> tuple[float, float, _Parts]:
+        """Of a coarse look, log of what was charged for rare reports, and what it is made of."""
         least = self._least_charge
         log_charge, attempts = self._aim(epsilon), 1 if epsilon > _FAR * self.mu else _ATTEMPTS
         over = 0.0
         if log_charge < least:  # with hardly a window left rare reports may leak more than charged
             log_charge, attempts = min(0.8 * least, 0.5 * (least + _LARGEST_CHARGE)), _ATTEMPTS
             over = _OVERSHOT
-        found: list[tuple[float, float]] = []
+        found: list[tuple[float, float, _Parts]] = []
         for _ in range(attempts):
-            value = self._charged(epsilon, log_charge, _COARSE)
-            found.append((value, log_charge))
-            aim = max(math.log(max(_CHARGED * value, _LEAST_CHARGE)), least)
-            if value >= 1.0 or aim - 2.0 <= log_charge <= aim + 0.7:
+            parts = self._charged(epsilon, log_charge, _COARSE)
+            found.append((parts.total, log_charge, parts))
+            aim = max(math.log(max(_CHARGED * parts.total, _LEAST_CHARGE)), least)
+            if parts.total >= 1.0 or aim - 2.0 <= log_charge <= aim + 0.7:
                 break
             log_charge = max(aim - over, least)
         return min(found)
+
+    @lru_cache(maxsize=256)  # noqa: B019
+    def _less_cut(self, epsilon: float) -> float:
+        """The same where the largest W, cut off, cost most: fewer of them are."""
+        best, log_charge, parts = self._rough(epsilon)
+        log_aim = log_charge - math.log(_CHARGED)
+        for _ in range(_ATTEMPTS):
+            if best >= 1.0 or parts.cut <= parts.inside:
+                break
+            log_aim -= min(math.log(parts.cut / parts.inside), _LONGEST)
+            parts = self._charged(epsilon, log_charge, _COARSE, log_aim)
+            best = min(best, parts.total)
+        return best
 
     def _aim(self, epsilon: float) -> float:
         """log of what rare reports should cost, about."""
@@ -229,14 +254,17 @@ class GaussianSwap:
             return _SMALLEST_CHARGE if open_(_SMALLEST_CHARGE) else _LARGEST_CHARGE
         return bisect(open_, _LARGEST_CHARGE, _SMALLEST_CHARGE, share=0.02).good
 
-    def _charged(self, epsilon: float, log_charge: float, width: float) -> float:
+    def _charged(
+        self, epsilon: float, log_charge: float, width: float, log_aim: float | None = None
+    ) -> _Parts:
+        """``log_aim``: of about what delta is, of which the largest W may cost a part."""
         classes = self.classes(width)
         windows = _windows(classes, self.crowd, log_charge)
         if windows is None:
-            return 1.0
-        return _Moved(
-            self, epsilon, list(zip(classes, windows, strict=True)), log_charge, width
-        ).delta()
+            return _Parts(1.0, 0.0, 0.0)
+        log_aim = log_charge - math.log(_CHARGED) if log_aim is None else log_aim
+        known = list(zip(classes, windows, strict=True))
+        return _Moved(self, epsilon, known, log_charge, width, log_aim).delta()
 
 
 def _windows(
@@ -264,6 +292,21 @@ def _ratios(classes: tuple[TripleClass, ...], reach: float, least: float) -> lis
     return [of(each) for each in classes]
 
 
+class _Parts(NamedTuple):
+    """What delta is made of."""
+
+    inside: float
+    """Sums of W, and rare reports."""
+    cut: float
+    """The largest W, cut off."""
+    rare: float
+    """Rare reports alone, about."""
+
+    @property
+    def total(self) -> float:
+        return min(up(self.inside + self.cut, SUMS), 1.0)
+
+
 class _Moved:
     """The sum of W and of the victim's own V, for one epsilon and one set of windows."""
 
@@ -274,9 +317,10 @@ class _Moved:
         known: list[tuple[TripleClass, _Window]],
         log_charge: float,
         width: float,
+        log_aim: float,
     ) -> None:
         self.swap, self.epsilon, self.e, self.known = swap, epsilon, math.exp(epsilon), known
-        self.crowd, self.log_charge, self.width = swap.crowd, log_charge, width
+        self.crowd, self.aim, self.width = swap.crowd, math.exp(log_aim), width
         depth = -NormalDist().inv_cdf(max(math.exp(log_charge), 1e-305))
         self.reach = 2.0 * math.ceil(0.5 * depth + 0.5)  # few different ones
         self.unit = max(window.least for _, window in known)
@@ -286,11 +330,12 @@ class _Moved:
         self.v = _term(swap.diameter**2)
         self.steep = float(quadratic(np.ones(1), np.ones(1), self.v)[0])
 
-    def delta(self) -> float:
-        places, rows, excess = self._rows()
+    def delta(self) -> _Parts:
+        places, rows, cut = self._rows()
         logs, thetas = self._excesses(places, rows)
         worst = max(self._class_delta(*each, logs, thetas) for each in self.known)
-        return min(up(worst + excess, SUMS), 1.0)
+        rare = max(math.exp(window.log_cost) for _, window in self.known)
+        return _Parts(worst, cut, rare)
 
     def _curvature(self, triples: TripleClass, window: _Window) -> float:
         """k of the quadratic term that bounds what positive V gain."""
@@ -329,8 +374,7 @@ class _Moved:
         cost = up(over * self.crowd.rate * self.crowd.others / self.unit, SUMS)
         cost = np.append(cost, np.zeros((len(rows), 1)), axis=1)
         depth = self.epsilon / self.swap.mu
-        delta = math.exp(self.log_charge) / _CHARGED
-        little, much = (np.argmax(cost <= share * delta, axis=1) for share in (_CHARGED, _DEAR))
+        little, much = (np.argmax(cost <= share * self.aim, axis=1) for share in (_CHARGED, _DEAR))
         # a sum of values below this has about as many deviations as a normal one
         tame = _TAME * math.sqrt(self.swap.power * self.crowd.n) / (1.0 + depth)
         last = np.maximum(np.minimum(little, np.searchsorted(places, tame)), much)
@@ -463,13 +507,22 @@ def _term(p: float) -> float:
 def _in_regime(randomizer: Randomizer) -> Randomizer:
     """One round with noise about as large as the sensitivity, or larger."""
     pair = gaussian_pair(gaussian_round(randomizer), sys.maxsize)
-    if not (_LEAST_DIAMETER**2 <= pair.h <= _MOST_DIAMETER**2 and pair.check_in >= _LEAST_RATE):
+    if not (_LEAST_DIAMETER**2 <= pair.h <= MOST_DIAMETER**2 and pair.check_in >= _LEAST_RATE):
         condition = (
-            f"sigma from {1.0 / _MOST_DIAMETER:.2g} to {1.0 / _LEAST_DIAMETER:g} sensitivities,"
+            f"sigma from {1.0 / MOST_DIAMETER:.2g} to {1.0 / _LEAST_DIAMETER:g} sensitivities,"
             f" check-in of at least {_LEAST_RATE:g}"
         )
         raise RegimeError(condition, str(randomizer))
     return randomizer
+
+
+class _GaussianCurve(SwapCurve):
+    """delta hardly falls any more where rare reports tell most: no search may begin there."""
+
+    def expecting(self, epsilon: float) -> ProfileCurve:
+        limit = self.guess(_USUAL_DELTA) if self.guess is not None else None
+        near = limit is not None and epsilon < _SEVERAL * limit.x
+        return super().expecting(epsilon) if near else self
 
 
 @bound(
@@ -501,6 +554,6 @@ def swap_gaussian(randomizer: Randomizer, n: int) -> Curve:
         return Enclosure(value, value)
 
     guess = partial(gaussian_start, math.sqrt(min(swap.power / n, 1e4)))
-    return SwapCurve(
+    return _GaussianCurve(
         profile, NEVER, guess=guess, limit=SearchLimit(_MOST_EPSILON), settled=_SETTLED
     )

@@ -62,6 +62,9 @@ class Tightest(Curve):
         self._ahead = chain(following, self._ahead)
         return any(bound.dear for bound in following)
 
+    def expecting(self, epsilon: float) -> Tightest:
+        return Tightest(self, lambda bound: self._curve(bound).expecting(epsilon))
+
     def delta(self, epsilon: float) -> float:
         return self.best("delta", epsilon).value
 

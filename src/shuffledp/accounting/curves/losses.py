@@ -79,7 +79,11 @@ class Samples:
                 grid = grid if len(grid) == 8 else [*grid, end]
             found.append(profiles(grid))
             epsilons += grid
-            if epsilons[-1] == end or max(side[1][-1] for side in found[-1]) <= deepest:
+            least = [float(side[1][-1]) for side in found[-1]]
+            if epsilons[-1] == end or max(least) <= deepest:
+                break
+            flat = all(side[1][0] == low for side, low in zip(found[-1], least, strict=True))
+            if flat and end < top and len(grid) > 1:  # what is left is revealing
                 break
         if end == top and epsilons[-1] < top:
             epsilons.append(top)

@@ -25,6 +25,10 @@ _SKETCHED = 1e-6
 """Where delta ends in a picture of a trade-off function."""
 _WELL = 1.25
 """How far above another epsilon a limit theorem puts one that is not worth computing."""
+_CLEARLY = 0.95
+"""Share of an epsilon that another is well below."""
+_EXPECTED = 2e-5
+"""How close to its delta an epsilon must be that is about known already."""
 _CLOSE = 1e-2
 """How close to its delta an epsilon must be in a picture."""
 
@@ -99,7 +103,19 @@ class ProfileCurve(Curve):
     def start(self, delta: float) -> Start | None:
         """Where to look for epsilon(delta), if that is known to be well below the end."""
         found = self.guess(delta) if self.guess is not None else None
-        return found if found is not None and found.x < 0.5 * self.end.epsilon else None
+        if found is None or not (found.sure or found.x < 0.5 * self.end.epsilon):
+            return None
+        return found
+
+    def expecting(self, epsilon: float) -> ProfileCurve:
+        def near(delta: float) -> Start:
+            limit = self.guess(delta) if self.guess is not None else None
+            if limit is None or limit.slope is None:
+                return Start(epsilon, None, sure=True)
+            # that of normal laws as many deviations apart
+            return Start(epsilon, limit.slope * limit.x / epsilon, sure=True)
+
+        return replace(self, guess=near, settled=max(self.settled, _EXPECTED))
 
     def likely_epsilon(self, delta: float, most: float) -> float:
         # where shuffling helps little no limit theorem does: what is left of delta there tells
@@ -113,6 +129,11 @@ class ProfileCurve(Curve):
         return start is not None and start.x > _WELL * epsilon
 
     def seen_below(self, epsilon: float, delta: float) -> bool:
+        start = self.start(delta)
+        if (
+            start is not None and start.sure and start.x < _CLEARLY * epsilon
+        ):  # a search begins there
+            epsilon = start.x if self.enclose(start.x, QUICK).upper <= delta else epsilon
         return self.enclose(epsilon, QUICK).upper <= delta
 
     def seen_above(self, epsilon: float, delta: float) -> bool:

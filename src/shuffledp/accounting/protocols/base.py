@@ -62,8 +62,8 @@ class Protocol(ABC):
     def ask(self, **question: float) -> Interval:
         """One of delta=, epsilon=, order=, alpha=."""
 
-    def guaranteed(self, **question: float) -> Value:
-        """The proven end alone, which may be less work."""
+    def guaranteed(self, *, expected: float | None = None, **question: float) -> Value:
+        """The proven end alone, which may be less work; even less near an ``expected`` epsilon."""
         return self.ask(**question).guarantee
 
 
@@ -101,14 +101,16 @@ class BoundedProtocol(Drawn, Protocol):
         with answering(self, {given: value}):
             return Interval.of(QUESTIONS[given], *self._ends(QUESTIONS[given], value))
 
-    def guaranteed(self, **question: float) -> Value:
+    def guaranteed(self, *, expected: float | None = None, **question: float) -> Value:
         given, value = asked(question)
         with answering(self, {given: value}):
-            return next(self._ends(QUESTIONS[given], value))
+            return next(self._ends(QUESTIONS[given], value, expected))
 
-    def _ends(self, quantity: str, at: float) -> Iterator[Value]:
+    def _ends(self, quantity: str, at: float, expected: float | None = None) -> Iterator[Value]:
         """The guaranteed end, then the leaked one; no dear bound is asked where they meet."""
         proven, witnesses = map(self.tightest, self.candidates())
+        if expected is not None:
+            proven = proven.expecting(expected)
         leaked: Value | None = None
         for guaranteed in proven.better(quantity, at, skim=True):
             if proven.only_dear_left:

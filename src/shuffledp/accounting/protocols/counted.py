@@ -23,6 +23,10 @@ class Counted(BoundedProtocol):
     def scenes(self) -> Scenes:
         """Data sets, each as the counters that are moved; the guarantee is the same for all."""
 
+    def counters(self) -> Sequence[Counter]:
+        """What is moved in any of them: the guarantee needs no more."""
+        return self.scenes()[0]
+
     def candidates(self) -> tuple[Bounds, Bounds]:
         return [COUNTERS], [COUNTERS_DATASET]
 
@@ -31,7 +35,7 @@ class Counted(BoundedProtocol):
         return [*guaranteed, *leaked]
 
     def _curve(self, bound: Bound[Curve]) -> Curve:
-        return bound.function(self.scenes(), 0)
+        return bound.function(self.scenes() if bound.leaks else [self.counters()], 0)
 
     def leakiest(self) -> Sequence[Counter]:
         """The counters of the data set for many rounds."""

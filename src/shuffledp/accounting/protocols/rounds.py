@@ -112,9 +112,10 @@ class Rounds(BoundedProtocol):
     def ask(self, **question: float) -> Interval:
         return super().ask(**question) if self._single is None else self._single.ask(**question)
 
-    def guaranteed(self, **question: float) -> Value:
-        once = self._single
-        return super().guaranteed(**question) if once is None else once.guaranteed(**question)
+    def guaranteed(self, *, expected: float | None = None, **question: float) -> Value:
+        if self._single is not None:
+            return self._single.guaranteed(expected=expected, **question)
+        return super().guaranteed(expected=expected, **question)
 
     @property
     def _single(self) -> Shuffled | Counted | None:
@@ -125,9 +126,9 @@ class Rounds(BoundedProtocol):
     def candidates(self) -> tuple[Bounds, Bounds]:
         return [composition.composition], [composition.composition_dataset]
 
-    def _ends(self, quantity: str, at: float) -> Iterator[Value]:
+    def _ends(self, quantity: str, at: float, expected: float | None = None) -> Iterator[Value]:
         """Where the rounds' losses reveal more than delta, Rényi divergences still add up."""
-        ends = super()._ends(quantity, at)
+        ends = super()._ends(quantity, at, expected)
         try:
             guaranteed = next(ends)
         except SILENT:
@@ -141,7 +142,7 @@ class Rounds(BoundedProtocol):
         return [bound for bound, _ in composition.ROUTES.values()]
 
     def _curve(self, bound: Bound[Curve]) -> Curve:
-        return composition.ROUTES[bound.theorem.id][1](self._rounds())
+        return composition.ROUTES[bound.theorem.id][1](self._rounds(leaking=bound.leaks))
 
     def _finite(self, value: Value) -> Value:
         if not math.isfinite(value.value):
@@ -163,7 +164,8 @@ class Rounds(BoundedProtocol):
             for entry, count in self.entries
         )
 
-    def _rounds(self) -> list[AnyRound]:
+    def _rounds(self, *, leaking: bool = False) -> list[AnyRound]:
+        """Each release; the data set that leaks most is looked for if it matters."""
         rounds: list[AnyRound] = []
         for entry, count in self.entries:
             if isinstance(entry, Stated):
@@ -171,5 +173,6 @@ class Rounds(BoundedProtocol):
             elif isinstance(entry, Shuffled):
                 rounds.append(Round(entry.randomizer, entry.crowd, count))
             else:
-                rounds += [CountedRound(counter, count) for counter in entry.leakiest()]
+                counters = entry.leakiest() if leaking else entry.counters()
+                rounds += [CountedRound(counter, count) for counter in counters]
         return rounds

@@ -187,12 +187,15 @@ class SampleThreshold(Released):
         most = None if self.n is None else self.n - 1
         return ThresholdCounter(self.rate, self.threshold, self.spread, most)
 
+    def counters(self) -> Sequence[ThresholdCounter]:
+        return self.moved(self._counter())[0]
+
     def scenes(self) -> Scenes:
         if self.neighbours == "remove":
-            return [[self._counter()]]
+            return [self.counters()]
         (up, down), fewest = self._leakiest(), self.threshold - 1
         pairs = [(up, down), *((own, other) for own in (up, fewest) for other in (0, fewest))]
-        rising, falling = self.moved(self._counter())[0]
+        rising, falling = self.counters()
         return [
             [replace(rising, holders=own), replace(falling, holders=other)]
             for own, other in pairs

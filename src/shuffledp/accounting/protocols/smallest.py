@@ -33,15 +33,15 @@ _LEAST_VARIANCE, _MOST_VARIANCE, _STRIDE = 1e-2, 1e13, 2.0
 _NEAR = 0.005
 """A delta half a percent below its target will do."""
 _MOST_CENTRE, _MOST_MESSAGES = 10**6, 200
-_MOST_THRESHOLD = 1 << 14
+_MOST_THRESHOLD, _LEAST_DELTA = 1 << 14, 1e-300
 _SPLIT = 0.1
 """Of delta, for what shares tell besides their sum."""
 _STEPS = 1 << 20
 """Scales that a device can draw exactly are inverses of multiples of its inverse."""
 _LARGEST_EPS0 = 60.0
-_STRETCH, _SLOPE, _MOST_PAIRS = 1.1, 0.7, 4096.0
+_STRETCH, _SLOPE, _FEWEST_PAIRS, _MOST_PAIRS = 1.1, 0.7, 16.0, 4096.0
 """Of dummies that cancel: their noise over the least there is, the slope of the law of pairs in
-what that leaves of epsilon, and its largest shape."""
+what that leaves of epsilon, and shapes of it that are tried first and last."""
 
 
 @dataclass(frozen=True)
@@ -243,13 +243,20 @@ def paired_dummies(goal: Goal, n: int, colluders: int = 0) -> Smallest:
             noise, NegativeBinomialNoise(shape / honest, ratio), n, colluders=colluders
         )
 
-    high = 16.0
-    while not goal.met(make(high)):
+    @lru_cache(maxsize=64)
+    def excess(shape: float) -> float:
+        return math.log(max(goal.reached(make(shape)), _LEAST_DELTA) / goal.delta)
+
+    high = _FEWEST_PAIRS
+    try:
+        goal.achieved(make(high))
+    except RegimeError:  # more pairs have more outcomes
+        raise goal.missed() from None
+    while excess(high) > 0.0:
         if high >= _MOST_PAIRS:
             raise goal.missed()
         high *= 2.0
-    enough = bisect(lambda shape: goal.met(make(shape)), high, 0.5 * high, share=0.02).good
-    made = make(enough)
+    made = make(steered(excess, high, 0.5 * high, share=0.02, near=0.02).good)
     return _found("pairs", made.pairs.total(n).mean, made, goal)
 
 
@@ -285,12 +292,22 @@ def sample_threshold(goal: Goal, rate: float, n: int | None = None) -> Smallest:
     def make(threshold: int) -> SampleThreshold:
         return SampleThreshold(rate, threshold, n=n, neighbours="replace")
 
-    high = 1
-    while not goal.met(make(high)):
+    @lru_cache(maxsize=64)
+    def excess(threshold: int) -> float:
+        """Nearly straight in the threshold; nothing is shown below 1."""
+        if threshold < 1:
+            return math.inf
+        return math.log(max(goal.reached(make(threshold)), _LEAST_DELTA) / goal.delta)
+
+    before, low, high = 0, 2, 8
+    while excess(low) > 0.0 and excess(high) > 0.0:
         if high >= _MOST_THRESHOLD:
             raise ParameterError("rate", "small enough for the target", rate)
-        high *= 2
-    fewest = bisect_whole(lambda threshold: goal.met(make(threshold)), high, high // 2).good
+        slope = (excess(high) - excess(low)) / (high - low)
+        further = high - excess(high) / min(slope, -1e-3)
+        before, low, high = low, high, min(max(math.ceil(further), high + 1), 4 * high)
+    ends = (high, low) if excess(low) > 0.0 else (low, before)
+    fewest = steered(excess, *ends).good
     return _found("threshold", fewest, make(fewest), goal)
 
 

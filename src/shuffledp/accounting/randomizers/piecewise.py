@@ -40,11 +40,11 @@ class Windows(Symmetric):
 
     def swaps(self) -> list[Swap]:
         length, window = self._line
-        return windows(self.eps0, length - window, window)
+        return list(windows(self.eps0, length - window, window))
 
     def part_swaps(self) -> list[Swap]:
         length, window = self._line
-        return windows(self.eps0, length - window, window, overlaps=(0.0, 1.0))
+        return list(windows(self.eps0, length - window, window, overlaps=(0.0, 1.0)))
 
     def _triples(self) -> tuple[Kinds, float]:
         # x and x' at the two ends, x'' in the middle, whose window may reach into both others
@@ -88,10 +88,10 @@ class Piecewise(Windows):
         return 2.0 + window, window
 
     def swaps(self) -> list[Swap]:
-        return windows(self.eps0, 2.0, self._line[1])
+        return list(windows(self.eps0, 2.0, self._line[1]))
 
     def part_swaps(self) -> list[Swap]:
-        return windows(self.eps0, 2.0, self._line[1], overlaps=(0.0, 1.0))
+        return list(windows(self.eps0, 2.0, self._line[1], overlaps=(0.0, 1.0)))
 
     def __str__(self) -> str:
         return f"piecewise mechanism on [-1, 1], eps0 = {self.eps0:g}"

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -266,9 +267,10 @@ _OVERLAPS = (0.0, 0.02, 0.1, 0.3, 0.7, 1.0)
 """Of the windows of the victim's two values, as shares: a pair of ends for each cell."""
 
 
+@lru_cache(maxsize=64)
 def windows(
-    eps0: float, gap: float, window: float, overlaps: Sequence[float] = _OVERLAPS
-) -> list[Swap]:
+    eps0: float, gap: float, window: float, overlaps: tuple[float, ...] = _OVERLAPS
+) -> tuple[Swap, ...]:
     """Outcomes on a line of length gap + 2 window; a value's window, of that length, is likelier.
 
     What the windows of the victim's two values share lies in one of few cells, and another user's
@@ -290,50 +292,44 @@ def windows(
             _level_arrivals(pairs, levels, dict.fromkeys(pairs, everybody)) for pairs in ends
         )
         found.append(Swap(laws, arrivals, symmetric=True))
-    return found
+    return tuple(found)
 
 
-def _window_corners(
-    length: Fraction, size: Fraction, low: Fraction, high: Fraction
-) -> list[dict[tuple[int, ...], float]]:
+def _window_corners(*lengths: Fraction) -> list[dict[tuple[int, ...], float]]:
     """Corners of all (overlap in [low, high], parts of another window), as measures of kinds.
 
-    Unknowns: the overlap o, and what the other window covers of both, the first alone, the second
-    alone and neither; each between 0 and the size of that part, together the size of a window.
+    Given are the whole length, that of a window, low and high. Unknowns: the overlap o, and what
+    the other window covers of both, the first alone, the second alone and neither; each between 0
+    and the size of that part, together the size of a window.
     """
-    parts: list[tuple[Fraction, int]] = [  # size of a part = constant + factor * o
-        (Fraction(0), 1),
-        (size, -1),
-        (size, -1),
-        (length - 2 * size, 1),
-    ]
+    unit = 2 * math.lcm(*(x.denominator for x in lengths))  # every corner is a multiple of 1 / unit
+    length, size, low, high = (int(x * unit) for x in lengths)
+    # size of a part = constant + factor * o
+    parts = [(0, 1), (size, -1), (size, -1), (length - 2 * size, 1)]
     kinds = [(1, 1), (1, 0), (0, 1), (0, 0)]
-    corners: set[tuple[Fraction, ...]] = set()
+    corners: set[tuple[int, ...]] = set()
     # at a corner all but one of the four parts are covered wholly or not at all, or o is free too
     for overlap in (low, high):
         sizes = [constant + factor * overlap for constant, factor in parts]
         for free in range(4):
             for full in itertools.product((0, 1), repeat=3):
                 covered = [*full[:free], 0, *full[free:]]
-                rest = size - sum(
-                    (s for s, c in zip(sizes, covered, strict=True) if c), Fraction(0)
-                )
-                if 0 <= rest <= sizes[free]:
-                    values = [s * c for s, c in zip(sizes, covered, strict=True)]
-                    values[free] = rest
+                values = [s * c for s, c in zip(sizes, covered, strict=True)]
+                values[free] = size - sum(values)
+                if 0 <= values[free] <= sizes[free]:
                     corners.add((overlap, *values))
     for full in itertools.product((0, 1), repeat=4):  # o strictly inside, fixed by the sum
-        constant = sum((p[0] for p, c in zip(parts, full, strict=True) if c), Fraction(0))
+        constant = sum(p[0] for p, c in zip(parts, full, strict=True) if c)
         factor = sum(p[1] for p, c in zip(parts, full, strict=True) if c)
-        if factor and low < (overlap := (size - constant) / factor) < high:
+        if factor and low < (overlap := (size - constant) // factor) < high:
             sizes = [c0 + c1 * overlap for c0, c1 in parts]
             corners.add((overlap, *(s * c for s, c in zip(sizes, full, strict=True))))
     tables = []
     for overlap, *portions in sorted(corners):
         table: dict[tuple[int, ...], float] = {}
         for kind, (constant, factor), part in zip(kinds, parts, portions, strict=True):
-            table[(*kind, 1)] = float(part)
-            table[(*kind, 0)] = float(constant + factor * overlap - part)
+            table[(*kind, 1)] = part / unit
+            table[(*kind, 0)] = (constant + factor * overlap - part) / unit
         tables.append(table)
     return tables
 

@@ -9,6 +9,7 @@ positive semidefinite matrices (docs/proofs/swap_gaussian.md, section 3).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -117,19 +118,18 @@ def _rows(
     """Triples above all whose pair is at a half distance from near to far; None if too many."""
     end, low, step = diameter - near, 0.0, 0.1 * diameter
     rows: list[Triple] = []
+    heaviest = _TAIL[0] * diameter**2 + _TAIL[1]
 
-    def cell(low: float, high: float) -> tuple[float, float, float]:
-        found = [_above(domain, diameter, (low, high), (near, far))]
+    def grams(low: float, high: float) -> Iterator[tuple[float, float, float]]:
         if domain == "set" or (domain == "ball" and low >= far):
-            found.append(_above_far(diameter, (low * near, high * far), (near, far)))
-        return min(found, key=lambda gram: (not light(gram), separation(*gram)))
+            yield _above_far(diameter, (low * near, high * far), (near, far))
+        yield _above(domain, diameter, (low, high), (near, far))
 
     def light(gram: tuple[float, float, float]) -> bool:
-        return gram[0] + gram[2] + 2.0 * gram[1] <= _TAIL[0] * diameter**2 + _TAIL[1]
+        return gram[0] + gram[2] + 2.0 * gram[1] <= heaviest
 
     def fits(low: float, high: float) -> bool:
-        gram = cell(low, high)
-        return light(gram) and separation(*gram) <= limit
+        return any(light(gram) and separation(*gram) <= limit for gram in grams(low, high))
 
     while low < end:
         high = min(low + 2.0 * step, end)
@@ -148,7 +148,9 @@ def _rows(
             if good <= low + least and not forced:
                 return None
         step = high - low
-        squared_m, product, squared_d = cell(low, high)
+        found = grams(low, high)
+        best = min(found, key=lambda gram: (not light(gram), separation(*gram)))
+        squared_m, product, squared_d = best
         half = math.sqrt(squared_d)
         along = product / half
         across = math.sqrt(max(squared_m - along * along, 0.0))
@@ -169,10 +171,9 @@ def _above(
         squared_m = farthest(domain, diameter, along[0], half[0])
     least, most = along[0] * half[0], along[1] * half[1]
     middle, off = 0.5 * (least + most), 0.5 * (most - least) + FORMULA * diameter**2
-    ratio, slopes, bend = 0.0, 2.0 * math.cosh(2.0 * middle), 2.0 * math.sinh(middle) ** 2
+    ratio, slopes, bend = 1.0, 2.0 * math.cosh(2.0 * middle), 2.0 * math.sinh(middle) ** 2
     for _ in range(4):  # off^2 is the product of what both squares are raised by: which is best
-        raised = squared_d + (off / ratio if ratio else off)
-        rise = bend - math.expm1(-2.0 * raised)
+        rise = bend - math.expm1(-2.0 * (squared_d + off / ratio))
         # the root of the ratio of the slopes of log separation
         ratio = math.sqrt((slopes - rise) / rise)
     ratio = min(ratio, 0.5 * ((_TAIL[0] - 1.0) * diameter**2 + _TAIL[1]) / off)

@@ -31,7 +31,14 @@ from shuffledp.collection.devices.device import Reports
 from shuffledp.collection.devices.vectors import GaussianVectorDevice
 from shuffledp.collection.pipeline.label import DROPPED, UNSHUFFLED, privacy, uncovered
 from shuffledp.collection.pipeline.tables import arrow
-from shuffledp.collection.planning import MeanQuantiles, Sometimes, Target, Task, plan
+from shuffledp.collection.planning import (
+    MeanQuantiles,
+    Sometimes,
+    Target,
+    Task,
+    local_warning,
+    plan,
+)
 from shuffledp.collection.shuffling.shuffler import MEMORY
 from shuffledp.errors import NOT_SHOWN, ParameterError
 from shuffledp.labels import Interval, counted, in_full
@@ -310,7 +317,8 @@ class Job:
             # a bias that no error bar shows
             clipped = f"means of vectors clipped to {self.norm:g} from the middle of the range"
             found = replace(found, note="; ".join(filter(None, (found.note, clipped))))
-        return replace(found, guarantee=self.proven, label=self.label)
+        note = "; ".join(filter(None, (found.note, local_warning(self.eps0))))
+        return replace(found, guarantee=self.proven, label=self.label, note=note)
 
     def _several(self, tally: Distribution) -> Estimate:
         """Mean, quartiles and, if asked for, cells, from the same reports."""

@@ -2,7 +2,7 @@
 
 from shuffledp.collection.planning.attacks import Attack, attacks
 from shuffledp.collection.planning.limits import Limit, limits
-from shuffledp.collection.planning.plan import Choice, Plan, plan
+from shuffledp.collection.planning.plan import Choice, Plan, local_warning, plan
 from shuffledp.collection.planning.shape import Shape
 from shuffledp.collection.planning.shapes import ALL_SHAPES, SHAPES, SHAPES_OF_MEANS, makers, shapes
 from shuffledp.collection.planning.target import Target
@@ -41,6 +41,7 @@ __all__ = [
     "Wanted",
     "attacks",
     "limits",
+    "local_warning",
     "makers",
     "plan",
     "shapes",

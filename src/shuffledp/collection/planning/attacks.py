@@ -63,14 +63,19 @@ def attacks(choice: Choice | Shape, target: Target) -> list[Attack]:
     """
     found = []
     per_user = _per_user(choice)
+    known, others = target.epsilon, max(target.n - target.colluders, 1)
     for share in SHARES:
         users = math.ceil(share * target.n)
         bias = None if per_user is None else users * per_user / target.n
-        found.append(Attack(share, _epsilon(choice, target, users), 0.0 if not users else bias))
+        likely = known * math.sqrt(others / max(target.n - users, 1))  # a limit theorem says
+        epsilon = _epsilon(choice, target, users, likely)
+        if epsilon is not None:
+            known, others = epsilon, target.n - users
+        found.append(Attack(share, epsilon, 0.0 if not users else bias))
     return found
 
 
-def _epsilon(choice: Choice | Shape, target: Target, colluders: int) -> float | None:
+def _epsilon(choice: Choice | Shape, target: Target, colluders: int, likely: float) -> float | None:
     if choice.trust in (NOBODY, CURATOR):  # what others tell changes nothing
         return target.epsilon
     try:
@@ -84,14 +89,14 @@ def _epsilon(choice: Choice | Shape, target: Target, colluders: int) -> float | 
             protocol = choice.protocol  # a threshold hides whoever is honest
         times = choice.messages if isinstance(choice, Choice) else 1
         together = Rounds([(protocol, target.rounds * times)])
-        lost = together.guaranteed(delta=target.delta).value
+        lost = together.guaranteed(expected=likely, delta=target.delta).value
     except (ParameterError, RegimeError, ConversionError):
         return None
     known = choice.achieved
     alike = colluders <= target.colluders or (
         isinstance(choice, Shape)
         and isinstance(protocol, Counted)
-        and protocol.scenes() == choice.protocol.scenes()  # nothing of it comes from users
+        and protocol.counters() == choice.protocol.counters()  # nothing of it comes from users
     )
     if alike and known is not None and known.value <= target.delta:
         return min(lost, target.epsilon)  # the promise itself is proven

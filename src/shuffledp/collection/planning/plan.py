@@ -20,6 +20,8 @@ NOBODY, CURATOR = "nobody", "curator"
 """Whom users trust in the rows that others are compared with."""
 _NEAR = 1.5
 """What may be so much worse by a limit theorem is computed all the same."""
+_FAR_BELOW = 0.5
+"""A delta below such a share of its target was not what ended the search for less noise."""
 _NEGLIGIBLE = 5.0
 """A local budget above which hardly anything is hidden: odds change 150-fold."""
 
@@ -118,7 +120,8 @@ class Plan(Shown, Drawn):
         if self.task.name in ("histogram", "heavy-hitters", "quantiles"):
             off = f"{best.error * self.target.n:,.3g} of {users}"
         rank = " in rank" if self.task.name == "quantiles" else ""
-        said = [f"{best.name}: an estimate is off by about {off}{rank}, each round"]
+        of = "the count of a rare word" if isinstance(self.task, HeavyHitters) else "an estimate"
+        said = [f"{best.name}: {of} is off by about {off}{rank}, each round"]
         if isinstance(self.task, HeavyHitters) and best.device is not None:
             share = 100.0 * self.task.found_from(best.device, self.target.n)
             said.append(
@@ -133,13 +136,21 @@ class Plan(Shown, Drawn):
                 f"a message for each coordinate, shuffled separately and linked by nothing, may be"
                 f" much better: --messages {most}"
             )
-        if best.eps0 is not None and best.messages * best.eps0 > _NEGLIGIBLE:
-            each = f" for each of {best.messages} messages" if best.messages > 1 else ""
-            said.append(
-                f"if the shuffler fails or colludes, only the local guarantee is left:"
-                f" eps0 = {best.eps0:.3g}{each} is next to none"
-            )
-        return said
+        said.append(local_warning(math.inf if best.eps0 is None else best.eps0, best.messages))
+        said += [self._edge(choice) for choice in self.choices]
+        return [words for words in said if words]
+
+    def _edge(self, choice: Choice) -> str:
+        """Said of noise that is more than the target needs, as less is not proven to be enough."""
+        achieved = choice.achieved
+        if choice.eps0 is not None or achieved is None:
+            return ""
+        if achieved.value > _FAR_BELOW * self.target.delta:
+            return ""
+        return (
+            f"{choice.name}: more noise than the target needs, because {achieved.theorem} speaks"
+            f" of no less; its epsilon is below {self.target.epsilon:g}"
+        )
 
     def __str__(self) -> str:
         target, best = self.target, self.best
@@ -169,6 +180,17 @@ class Plan(Shown, Drawn):
             "limits": [limit.to_dict() for limit in self.limits],
             "left_out": self.left_out,
         }
+
+
+def local_warning(eps0: float, messages: int = 1) -> str:
+    """Said of a local guarantee that hides hardly anything; nothing of others, or of none."""
+    if math.isinf(eps0) or messages * eps0 <= _NEGLIGIBLE:
+        return ""
+    each = f" for each of {messages} messages" if messages > 1 else ""
+    return (
+        f"if the shuffler fails or colludes, only the local guarantee is left:"
+        f" eps0 = {eps0:.3g}{each} is next to none"
+    )
 
 
 def plan(

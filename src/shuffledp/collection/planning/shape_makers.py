@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
+from shuffledp.accounting.bounds.counters import BitCounter, NoisyCounter
+from shuffledp.accounting.curves.gdp import gaussian_delta
 from shuffledp.accounting.protocols import Aggregated, SampleThreshold, WithDummies, smallest
 from shuffledp.accounting.protocols.noise_families import drawable_spread
 from shuffledp.accounting.protocols.paired import PairedDummies
@@ -26,8 +28,8 @@ from shuffledp.collection.planning.target import Target
 from shuffledp.collection.planning.tasks import Histogram, Mean
 from shuffledp.labels import Value
 
-_RATES = (0.5, 0.85)
-"""Shares of 1 - exp(-epsilon): probabilities of reporting that are tried."""
+_RATES = (0.85, 0.5)
+"""Shares of 1 - exp(-epsilon): probabilities of reporting that are tried, the largest first."""
 _MORE = 1.0
 """Local budget beyond that of shuffled reports, where dummies are added."""
 _BELOW = 1.0 - 5e-4
@@ -165,20 +167,19 @@ def split(task: Histogram | Mean, target: Target, users: int) -> Shape:
 
 def thresholds(task: Histogram, target: Target) -> Shape:
     """The best of some probabilities of reporting; counts that are dropped are off by all."""
-    best: Shape | None = None
+    holders, found = target.n / task.k, []
     for share in _RATES:
         rate = -share * math.expm1(-target.epsilon / target.rounds)
-        found = smallest.sample_threshold(_goal(target), rate)
-        assert isinstance(found.protocol, SampleThreshold)
-        holders = target.n / task.k
-        error = math.sqrt(holders * (1.0 - rate) / rate)
-        if holders * rate < found.value:
-            error = holders
-        error /= target.n
-        shape = Shape("sample-threshold", _TRUTH, None, rate, error, found.achieved, found.protocol)
-        best = shape if best is None or shape.error < best.error else best
-    assert best is not None
-    return best
+        least = smallest.sample_threshold(_goal(target), rate)
+        assert isinstance(least.protocol, SampleThreshold)
+        kept = holders * rate >= least.value
+        error = (math.sqrt(holders * (1.0 - rate) / rate) if kept else holders) / target.n
+        found.append(
+            Shape("sample-threshold", _TRUTH, None, rate, error, least.achieved, least.protocol)
+        )
+        if kept:  # fewer reports are less exact
+            break
+    return min(found, key=lambda shape: shape.error)
 
 
 @dataclass(frozen=True)
@@ -188,6 +189,19 @@ class _SummedTarget(Target):
     @lru_cache(maxsize=256)  # noqa: B019  # targets are few, and small
     def achieved(self, randomizer: Randomizer) -> Value:
         return _goal(self).achieved(Aggregated(randomizer, self.n, colluders=self.colluders))
+
+    def likely(self, randomizer: Randomizer) -> float:
+        """As if sums were normal."""
+        squares = 0.0
+        for counter in Aggregated(randomizer, self.n, colluders=self.colluders).counters():
+            if isinstance(counter, BitCounter):
+                moved = counter.bits.one - counter.bits.other_one
+                variance = counter.others * min(counter.bits.variances)
+            else:
+                assert isinstance(counter, NoisyCounter)
+                moved, variance = counter.most, counter.noise.variance
+            squares += moved**2 / max(variance, 1e-300)
+        return gaussian_delta(min(math.sqrt(self.rounds * squares), 1e3), self.epsilon)
 
 
 def _noisy_number(steps: int, laplace: bool, strength: float) -> Randomizer:

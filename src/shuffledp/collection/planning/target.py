@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from shuffledp import checks
+from shuffledp.accounting.bounds.swap_gaussian import MOST_DIAMETER
 from shuffledp.accounting.curves.gdp import gaussian_delta
 from shuffledp.accounting.protocols import Rounds, Shuffled, Stated
 from shuffledp.accounting.protocols.likely import likely_delta
@@ -22,6 +23,8 @@ Builder = Callable[[float], Randomizer]
 """From a strength: eps0, or, for Gaussian noise, the largest distance of two values over sigma."""
 _MOST = 40.0
 _PRECISION = 1e-3
+_EDGE = (1.0 - 1e-5) * MOST_DIAMETER
+"""Normal noise for which the tightest theorem still speaks; just beyond delta jumps."""
 NEAR = 0.02
 """A delta 2 % below its target will do."""
 
@@ -67,6 +70,12 @@ class Target:
         if self.rounds == 1:
             return protocol.proven().quick_delta(self.epsilon, SEARCH, wanted=self.delta)
         return Rounds([(protocol, self.rounds)]).bound("composition", epsilon=self.epsilon)
+
+    def likely(self, randomizer: Randomizer) -> float | None:
+        """About what that is, by a limit theorem, where that is much less work."""
+        if self.rounds == 1:
+            return None
+        return likely_delta(Shuffled(randomizer, self.n) ** self.rounds, self.epsilon)
 
     def apart(self, messages: int) -> Target:
         """The same guarantee where users send so many messages, each shuffled by itself."""
@@ -117,19 +126,23 @@ class Target:
                 return log_log_excess(0.0, self.delta)
             return log_log_excess(self.achieved(randomizer).value, self.delta)
 
+        @lru_cache(maxsize=64)
         def likely(strength: float) -> float:
-            once = Shuffled(device(build(strength)).randomizer, self.n)
-            together = once if self.rounds == 1 else once**self.rounds
-            return log_log_excess(likely_delta(together, self.epsilon), self.delta)
+            delta = self.likely(device(build(strength)).randomizer)
+            return log_log_excess(1.0 if delta is None else delta, self.delta)
 
         while excess(least) > 0.0:  # without a pure budget less may be needed
             least *= 0.5
         if least >= _MOST:
             return least, device(build(least))
         near = math.log1p(-NEAR / math.log(self.delta))
-        if self.rounds > 1:
-            found = foreseen(excess, likely, least, _MOST, share=_PRECISION, near=near).good
+        if self.likely(device(build(least)).randomizer) is not None:
+            share = _PRECISION if self.rounds > 1 else 0.1 * _PRECISION
+            found = foreseen(excess, likely, least, _MOST, share=share, near=near).good
         else:
             high, low = grown(lambda x: excess(x) > 0.0, 2.0 * least, least, most=_MOST)
+            if low < _EDGE < high and math.isinf(build(_EDGE).eps0) and excess(_EDGE) <= 0.0:
+                low, next_to = _EDGE, (1.0 + _PRECISION) * _EDGE
+                high = next_to if excess(next_to) > 0.0 else high
             found = steered(excess, low, min(high, _MOST), share=_PRECISION, near=near).good
         return found, device(build(found))

@@ -14,7 +14,7 @@ from shuffledp import checks
 from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError
 from shuffledp.files import check_apart
-from shuffledp.interfaces.cli.options import Count, added
+from shuffledp.interfaces.cli.options import Count, OneOf, added
 from shuffledp.interfaces.cli.paths import BOOK, READ
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ category_options = added(
 data_argument = click.argument("data", type=READ)
 _column = {"multiple": True, "help": "Column to ask about."}
 _task = {
-    "type": click.Choice(
+    "type": OneOf(
         [
             "histogram",
             "heavy-hitters",

@@ -13,7 +13,7 @@ import click
 
 from shuffledp.display.sentences import say
 from shuffledp.errors import ParameterError
-from shuffledp.interfaces.cli.options import Count, json_option, plot_option, print_json
+from shuffledp.interfaces.cli.options import Count, OneOf, json_option, plot_option, print_json
 from shuffledp.interfaces.cli.paths import READ, WRITTEN
 from shuffledp.labels import in_full
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.option(
     "--task",
-    "name",
-    type=click.Choice(
+    "task",
+    type=OneOf(
         ["histogram", "heavy-hitters", "quantiles", "mean", "mean,quantiles", "sum", "vector"]
     ),
     help="What to estimate.",
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 @json_option
 @plot_option
 def plan(
-    name: str | None,
+    task: str | None,
     tasks: str | None,
     k: int | None,
     bins: int,
@@ -110,7 +110,7 @@ def plan(
     cap = math.inf if max_eps0 is None else max_eps0
     target = Target(epsilon, delta, n, rounds, cap, colluders)
     if tasks is not None:
-        given = {"name": name, "k": k, "dimensions": dimensions, "norm": norm}
+        given = {"task": task, "k": k, "dimensions": dimensions, "norm": norm}
         given |= {"check_in": check_in, "plot": plot}
         given |= {"messages": None if messages == 1 else messages}
         given |= {"several_messages": several_messages or None}
@@ -119,13 +119,13 @@ def plan(
                 raise ParameterError(option, "left out with --tasks", value)
         _plan_together(tasks, target, save, as_json)
         return
-    if name is None:
-        raise ParameterError("name", "given, or else --tasks", None)
-    if messages > 1 and name != "vector":
+    if task is None:
+        raise ParameterError("task", "given, or else --tasks", None)
+    if messages > 1 and task != "vector":
         raise ParameterError("messages", "left out unless the task is vector", messages)
     if messages > 1 and check_in is not None:
         raise ParameterError("check_in", "left out with --messages", check_in)
-    whole = "mean" if name == "sum" else name  # a sum of n numbers is n times their mean
+    whole = "mean" if task == "sum" else task  # a sum of n numbers is n times their mean
     asked = question(
         whole,
         k=k,
@@ -147,7 +147,7 @@ def plan(
     ranked = made.ranked(others)
     rows = [*ranked, *made.baselines]
     threats = [attacks(row, target) for row in rows]
-    if "quantiles" in name:  # what is known is how far a cell moves, not all below the median
+    if "quantiles" in task:  # what is known is how far a cell moves, not all below the median
         threats = [
             [replace(each, bias=None if each.share else 0.0) for each in row] for row in threats
         ]
