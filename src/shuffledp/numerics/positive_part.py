@@ -48,7 +48,8 @@ _MAX_WORK = 600_000_000  # frequencies times atoms
 _BOX_DEPTHS = (70.0, 700.0)  # count ranges tried: outside, probability e^-depth is charged
 _NEGLIGIBLE = 1e-18  # share of the result: a deeper box would not change a digit
 _MARGIN = 1e-6  # granted to exponentials of rounded exponents (docs/proofs/engine.md, 4 and 5)
-_MANY, _ALIKE = 1000, 0.2  # values taken together, and how near they must be for a width of 1
+_MANY, _ALIKE = 1000, 0.4  # values taken together, and how near they must be for a width of 1
+_SHARED = 2.0  # a group may spread as much farther
 _SMALLEST = 1e-6  # in units of E|V|: smaller values count as that where a typical one is sought
 _FEW = 32  # sums of so few rarely blur: there a shallow box, often of rare values, is tried too
 _SHALLOW = 36.0
@@ -56,6 +57,7 @@ _TABULATED = 1 << 14  # factorials kept
 _SHARE, _FAR = 1e-2, 4.0  # rare low values: what share of the width they may cost; how far below
 _USELESS = 1e4  # so far above what one large value may bring, no tilt suits all scales
 _WIDE = 0.2  # an interval of one large value against all: where it is wider, a tilt is tried too
+_APART = 4  # of the tilts for rare large values, those looked at first
 _FLOOR = 1e-300  # absolute resolution, in units of max |V|
 
 
@@ -126,6 +128,8 @@ class Law:
         error = self.weight_error + roundings(copies)
         if not above:
             return Law(np.clip(means - off, low, high), weight, error)
+        following = np.append(low[1:], high[-1])  # if near, one value for both groups
+        high = np.where(following - low <= _SHARED * (high - low), following, high)
         gap = high - low
         share = np.divide(means + off - low, gap, out=np.ones_like(gap), where=gap > 0.0)
         share = np.clip(up(share, roundings(8)), 0.0, 1.0)
@@ -217,14 +221,16 @@ def _peel_jumps(part: Measure, n: int, width: float) -> tuple[Measure, Enclosure
     first = int(np.searchsorted(v, alone, "right"))
     log_deficit = -math.inf
     if v[0] < 0 and n > 1:
-        grid = np.geomspace(1 / n, MAX_EXPONENT / max(-float(v[0]), 1e-100), 48)
-        values, errors = part.log_mgfs(-grid)
-        offsets = (n - 1) * (values + errors) - np.log(grid) - 1
-        offsets += roundings(16) * np.abs(offsets)
+        grid = np.geomspace(1 / n, MAX_EXPONENT / max(-float(v[0]), 1e-100), 49)
         candidates = v[:first][v[:first] > 0]
-        reach = np.multiply.outer(down(grid, roundings(16)), candidates)
-        deficits = np.min(offsets[:, None] - reach, axis=0)
-        good = np.flatnonzero(deficits <= np.log(candidates) + math.log(1e-3 * width))
+        deficits, best = _log_deficits(part, n, grid[::_APART], candidates)
+        enough = np.log(candidates) + math.log(1e-3 * width)
+        near = int(np.argmax(deficits <= enough)) if candidates.size else 0
+        if candidates.size and best.size:
+            around = _APART * int(best[near])
+            finer = grid[max(around - _APART + 1, 0) : around + _APART]
+            deficits = np.minimum(deficits, _log_deficits(part, n, finer, candidates)[0])
+        good = np.flatnonzero(deficits <= enough)
         if good.size:
             log_deficit = float(deficits[good[0]])
             first += int(good[0]) - candidates.size
@@ -242,6 +248,17 @@ def _peel_jumps(part: Measure, n: int, width: float) -> tuple[Measure, Enclosure
     deficit = up(lost * math.exp(log_deficit), _MARGIN)
     rest = Measure(v[:first], w[:first], lost, part.rho)
     return rest, Enclosure(max(value - error, 0.0), value + error + deficit)
+
+
+def _log_deficits(
+    part: Measure, n: int, tilts: Array, cuts: Array
+) -> tuple[Array, NDArray[np.intp]]:
+    """log E(cut + S_(n-1))- at most, and which tilt says so."""
+    values, errors = part.log_mgfs(-tilts)
+    offsets = (n - 1) * (values + errors) - np.log(tilts) - 1
+    offsets += roundings(16) * np.abs(offsets)
+    found = offsets[:, None] - np.multiply.outer(down(tilts, roundings(16)), cuts)
+    return np.min(found, axis=0), np.argmin(found, axis=0)
 
 
 def _remainder(sums: _Sums, width: float, known: float) -> Enclosure:
