@@ -31,6 +31,7 @@ from shuffledp.numerics.frequencies import (
     scaled,
     shortest,
 )
+from shuffledp.numerics.one_gain import one_gain
 from shuffledp.numerics.rounding import Array, all_orders, down, roundings, up
 from shuffledp.numerics.search import bisect, bisect_whole
 
@@ -47,14 +48,16 @@ _MAX_WORK = 600_000_000  # frequencies times atoms
 _BOX_DEPTHS = (70.0, 700.0)  # count ranges tried: outside, probability e^-depth is charged
 _NEGLIGIBLE = 1e-18  # share of the result: a deeper box would not change a digit
 _MARGIN = 1e-6  # granted to exponentials of rounded exponents (docs/proofs/engine.md, 4 and 5)
-_MANY, _ALIKE = 1000, 0.2  # values taken together, and how near they must be for a width of 1
+_MANY, _ALIKE = 1000, 0.4  # values taken together, and how near they must be for a width of 1
+_SHARED = 2.0  # a group may spread as much farther
 _SMALLEST = 1e-6  # in units of E|V|: smaller values count as that where a typical one is sought
 _FEW = 32  # sums of so few rarely blur: there a shallow box, often of rare values, is tried too
 _SHALLOW = 36.0
 _TABULATED = 1 << 14  # factorials kept
-_FAR = 1e6  # in units of E|V|: beside values so high, ones so low are left out if they are rare
-_LEAST_SIZE = 1e-150  # of E|V|, in units of max |V|: below it products may leave the doubles
-_SHARE, _TRIES = 1e-2, 2  # of the width, what they may cost; and how often that is tried
+_SHARE, _FAR = 1e-2, 4.0  # rare low values: what share of the width they may cost; how far below
+_USELESS = 1e4  # so far above what one large value may bring, no tilt suits all scales
+_WIDE = 0.2  # an interval of one large value against all: where it is wider, a tilt is tried too
+_APART = 4  # of the tilts for rare large values, those looked at first
 _FLOOR = 1e-300  # absolute resolution, in units of max |V|
 
 
@@ -125,6 +128,8 @@ class Law:
         error = self.weight_error + roundings(copies)
         if not above:
             return Law(np.clip(means - off, low, high), weight, error)
+        following = np.append(low[1:], high[-1])  # if near, one value for both groups
+        high = np.where(following - low <= _SHARED * (high - low), following, high)
         gap = high - low
         share = np.divide(means + off - low, gap, out=np.ones_like(gap), where=gap > 0.0)
         share = np.clip(up(share, roundings(8)), 0.0, 1.0)
@@ -152,9 +157,7 @@ def mean_positive_part(law: Law, n: int, *, width: float = 2e-3) -> Enclosure:
     exponent = math.frexp(float(np.abs(law.values).max()))[1]
     with np.errstate(under="ignore"):
         unit_law = Measure(np.ldexp(law.values, -exponent), law.weights, 0.0, law.weight_error)
-        found = _enclose(unit_law, int(n), width)
-        if found.lower < 0.5 * found.upper and min(-unit_law.v[0], unit_law.v[-1]) > 0.0:
-            found = found.narrowed(_without_falls(unit_law, int(n), width))
+        found = _without_falls(unit_law, int(n), width) or _enclose(unit_law, int(n), width)
     return Enclosure(_ldexp(found.lower, exponent, 0.0), _ldexp(found.upper, exponent, math.inf))
 
 
@@ -164,37 +167,27 @@ def _ldexp(x: float, exponent: int, towards: float) -> float:
     return y if math.ldexp(y, -exponent) == x else math.nextafter(y, towards)
 
 
-def _without_falls(part: Measure, n: int, width: float) -> Enclosure:
-    """Without the rarest low values, if they are huge: beside one hardly any sum is positive.
+def _without_falls(part: Measure, n: int, width: float) -> Enclosure | None:
+    """Without the rarest low values, where they are far below all others: beside one hardly any
+    sum is positive (docs/proofs/engine.md, section 4).
 
-    With q = Pr[V <= cut], cut < 0: E[S+; all V_i > cut] = (1 - q)^n times the same of the law above
-    the cut, and E[S+; some V_i <= cut] <= n q E(S_(n-1))+ <= n q (n - 1) E[V+].
+    With q = Pr[V <= cut], cut < 0, X the mean positive part of the law above the cut and x = nq:
+    (1 - q)^n X <= E S+ / n <= (1 - q)^n X / (1 - x) <= (1 + x^2) X.
     """
-    v, w, found = part.v, part.w, Enclosure(0.0, math.inf)
-    size = float(np.abs(v) @ w)
-    if min(-v[0], v[-1]) <= _FAR * size or size < _LEAST_SIZE:
-        return found
+    v, w = part.v, part.w
     error = part.rho + roundings(v.size + 16)
-    estimate = gain = up(float(np.maximum(v, 0.0) @ w), error) + _FLOOR
-    below = up(np.cumsum(w), error) + _FLOOR
-    for _ in range(_TRIES):
-        first = int(np.count_nonzero((below * n * gain <= _SHARE * width * estimate) & (v < 0.0)))
-        if first == 0:
-            break
-        q, total = float(below[first - 1]), math.fsum(w[first:].tolist())
-        exponent = math.frexp(float(np.abs(v[first:]).max()))[1]
-        above = Measure(np.ldexp(v[first:], -exponent), w[first:] / total, 0.0, 4.0 * error)
-        inside = _enclose(above, n, width)
-        log_kept = n * math.log1p(-q)
-        share = down(math.exp(log_kept), roundings(16) - 4.0 * error * log_kept)
-        charge = up(q * n * gain, roundings(8))
-        lower = down(math.ldexp(inside.lower, exponent) * share, roundings(4)) - _FLOOR
-        upper = up(math.ldexp(inside.upper, exponent) + charge, roundings(4)) + _FLOOR
-        found = found.narrowed(Enclosure(max(lower, 0.0), upper))
-        if charge <= 0.1 * width * lower:
-            break
-        estimate = max(lower, 1e-9 * estimate)
-    return found
+    below = n * (up(np.cumsum(w), error) + _FLOOR)
+    first = int(np.count_nonzero((below <= _SHARE * width) & (v < 0.0)))
+    if first == 0 or v[0] > _FAR * min(v[first], -_FLOOR):
+        return None
+    x, total = up(float(below[first - 1]), roundings(4)), math.fsum(w[first:].tolist())
+    exponent = math.frexp(float(np.abs(v[first:]).max()))[1]
+    inside = _enclose(
+        Measure(np.ldexp(v[first:], -exponent), w[first:] / total, 0.0, 4.0 * error), n, width
+    )
+    lower = down(math.ldexp(inside.lower, exponent) * (1.0 - x), roundings(4)) - _FLOOR
+    upper = up(math.ldexp(inside.upper, exponent) * (1.0 + x * x), roundings(4)) + _FLOOR
+    return Enclosure(max(lower, 0.0), upper)
 
 
 def _enclose(part: Measure, n: int, width: float) -> Enclosure:
@@ -209,7 +202,7 @@ def _enclose(part: Measure, n: int, width: float) -> Enclosure:
     lower = down(jump.lower + rest.lower, roundings(4)) - _FLOOR
     upper = up(jump.upper + rest.upper, roundings(4)) + _FLOOR
     jensen = math.fsum(terms.tolist()) - slack
-    subadditive = math.fsum(np.maximum(terms, 0.0).tolist()) + slack
+    subadditive = up(math.fsum(np.maximum(terms, 0.0).tolist()), part.rho + roundings(4)) + _FLOOR
     return Enclosure(max(lower, jensen, 0.0), min(upper, subadditive))
 
 
@@ -228,14 +221,16 @@ def _peel_jumps(part: Measure, n: int, width: float) -> tuple[Measure, Enclosure
     first = int(np.searchsorted(v, alone, "right"))
     log_deficit = -math.inf
     if v[0] < 0 and n > 1:
-        grid = np.geomspace(1 / n, MAX_EXPONENT / max(-float(v[0]), 1e-100), 48)
-        values, errors = part.log_mgfs(-grid)
-        offsets = (n - 1) * (values + errors) - np.log(grid) - 1
-        offsets += roundings(16) * np.abs(offsets)
+        grid = np.geomspace(1 / n, MAX_EXPONENT / max(-float(v[0]), 1e-100), 49)
         candidates = v[:first][v[:first] > 0]
-        reach = np.multiply.outer(down(grid, roundings(16)), candidates)
-        deficits = np.min(offsets[:, None] - reach, axis=0)
-        good = np.flatnonzero(deficits <= np.log(candidates) + math.log(1e-3 * width))
+        deficits, best = _log_deficits(part, n, grid[::_APART], candidates)
+        enough = np.log(candidates) + math.log(1e-3 * width)
+        near = int(np.argmax(deficits <= enough)) if candidates.size else 0
+        if candidates.size and best.size:
+            around = _APART * int(best[near])
+            finer = grid[max(around - _APART + 1, 0) : around + _APART]
+            deficits = np.minimum(deficits, _log_deficits(part, n, finer, candidates)[0])
+        good = np.flatnonzero(deficits <= enough)
         if good.size:
             log_deficit = float(deficits[good[0]])
             first += int(good[0]) - candidates.size
@@ -255,11 +250,21 @@ def _peel_jumps(part: Measure, n: int, width: float) -> tuple[Measure, Enclosure
     return rest, Enclosure(max(value - error, 0.0), value + error + deficit)
 
 
+def _log_deficits(
+    part: Measure, n: int, tilts: Array, cuts: Array
+) -> tuple[Array, NDArray[np.intp]]:
+    """log E(cut + S_(n-1))- at most, and which tilt says so."""
+    values, errors = part.log_mgfs(-tilts)
+    offsets = (n - 1) * (values + errors) - np.log(tilts) - 1
+    offsets += roundings(16) * np.abs(offsets)
+    found = offsets[:, None] - np.multiply.outer(down(tilts, roundings(16)), cuts)
+    return np.min(found, axis=0), np.argmin(found, axis=0)
+
+
 def _remainder(sums: _Sums, width: float, known: float) -> Enclosure:
     """(1/n) E[S+] for what is left after the peeling, whose share `known` it will be added to."""
     n, part = sums.n, sums.part
-    log_bound = n * (sums.log_m + sums.log_m_error) - math.log(n * sums.theta)
-    if log_bound < LOG_FLOOR:  # E S+ <= M(theta)^n / (e theta)
+    if sums.log_bound < LOG_FLOOR:
         return Enclosure(0.0, 0.0)
     found = Enclosure(0.0, math.inf)
     most = _MAX_ENUMERATION if width < _COARSE or n <= _FEW else _QUICK_ENUMERATION
@@ -275,10 +280,19 @@ def _remainder(sums: _Sums, width: float, known: float) -> Enclosure:
             found, missed = _enumerate(sums, box, depth)
             if missed <= _NEGLIGIBLE * found.lower:
                 break
-    if found.upper - found.lower > width * (found.lower + known):
-        other = _by_frequencies(sums, width, known)
-        found = Enclosure(max(found.lower, other.lower), min(found.upper, other.upper))
-    return found
+    if found.upper - found.lower <= width * (found.lower + known):
+        return found
+    bound = math.exp(min(sums.log_bound, MAX_EXPONENT)) / _USELESS
+    one = one_gain(part, n, width, known, bound, _excess)
+    if one is not None:
+        found, width = found.narrowed(one), max(width, _WIDE)
+        if found.upper - found.lower <= width * (found.lower + known):
+            return found
+    return found.narrowed(_by_frequencies(sums, width, known))
+
+
+def _excess(part: Measure, n: int, width: float) -> Enclosure:
+    return _remainder(_Sums(part, n), width, 0.0)
 
 
 def _enumerate(sums: _Sums, box: list[tuple[int, int]], depth: float) -> tuple[Enclosure, float]:
@@ -404,6 +418,11 @@ class _Sums:
         self.transform = Product([(part, n)], self.theta)
         (factor,) = self.transform.factors
         self.log_m, self.log_m_error, self.p = factor.log_m, factor.log_m_error, factor.p
+
+    @property
+    def log_bound(self) -> float:
+        """(1/n) E S+ <= M(theta)^n / (e n theta)."""
+        return self.n * (self.log_m + self.log_m_error) - math.log(self.n * self.theta)
 
     def least_box(self, depth: float) -> float:
         """About the least that the product of the ranges below, without the longest, can be."""

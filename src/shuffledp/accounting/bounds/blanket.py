@@ -87,10 +87,11 @@ def _dataset_profile(outcomes: Outcomes, n: int, end: PureEnd) -> Profile:
     def profile(epsilon: float, width: float) -> Enclosure:
         if end.vanished(epsilon):
             return Enclosure(0.0, 0.0)
-        lower = delta_lower(outcomes, n, epsilon, _engine_width(width))
+        aim = _engine_width(width)
+        lower = delta_lower(outcomes, n, epsilon, aim)
         if width in (SEARCH, QUICK):  # searches for a lower bound need no more
             return Enclosure(lower, lower)
-        return Enclosure(lower, max(delta_upper(outcomes, n, epsilon, _engine_width(width)), lower))
+        return Enclosure(lower, max(delta_upper(outcomes, n, epsilon, aim, lower), lower))
 
     return profile
 

@@ -33,15 +33,18 @@ _TOO_MUCH = 1e280
 """A report of a larger ratio decides alone: its mass is added."""
 
 
-def delta_upper(outcomes: Outcomes, n: int, epsilon: float, width: float) -> float:
-    """Upper bound of delta.
+def delta_upper(
+    outcomes: Outcomes, n: int, epsilon: float, width: float, about: float = 1.0
+) -> float:
+    """Upper bound of delta, which is ``about`` that or more, if known.
 
     Where first / base is huge, one such report decides alone: the rarest cells are taken out of
     the base and their first mass is added, as long as that is below ``width`` of the result.
     """
     epsilon = min(epsilon, _STEEPEST)  # a smaller e can only raise the result
     missed = _missed(outcomes, math.exp(epsilon))
-    cells, budget, best = coarsened(outcomes, width), 1e-9, 1.0
+    cells, best = coarsened(outcomes, width), 1.0
+    budget = min(1e-9, 0.1 * width * about) if about > 0.0 else 1e-9
     for _ in range(_ROUNDS):
         inside, extra = _without_rare(cells, budget)
         law = _upper_law(inside, epsilon).simpler(width, above=True)
