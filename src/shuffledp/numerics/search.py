@@ -176,6 +176,38 @@ def foreseen(
     return steered(excess, low, high, share=share, near=near, begin=(below, above))
 
 
+def fewest(
+    excess: Callable[[int], float], guess: int, most: int, *, share: float = 0.0
+) -> Bracket[int] | None:
+    """The least whole number, but for this ``share``, from which on a falling excess is not
+    positive; none if it is up to ``most``.
+
+    ``guess`` is about where; there the excess, seen over the logarithm of the number, has a slope
+    of about -1. Where straight lines do not find the number soon, the rest is as in ``steered``.
+    """
+    x, slope, last, seen = min(max(guess, 1), most), 1.0, None, dict[int, float]()
+    good, bad = most + 1, 0
+    while good - bad > 1:
+        found = seen[x] = excess(x)
+        good, bad = (x, bad) if found <= 0.0 else (good, x)
+        if bad == most:
+            return None
+        if -share < found <= 0.0:
+            break
+        if last is not None and (found - last[1]) * (x - last[0]) < 0.0:
+            slope = (last[1] - found) / math.log(x / last[0])
+        last = x, found
+        both = bad > 0 and good <= most
+        farther = 1.0 if both else 2.0 ** max(len(seen) - 2, 0)  # a line led nowhere yet
+        step = farther * (found + 0.5 * share) / slope
+        aim = min(x * math.exp(min(max(step, -50.0), 50.0)), 2.0 * most)
+        x = max(math.ceil(aim), x + 1) if found > 0.0 else min(math.ceil(aim), x - 1)
+        if both and (len(seen) > _TRIES or not bad < x < good):
+            return steered(excess, good, bad, share=share, begin=(seen[good], seen[bad]))
+        x = min(max(x, 1), most)
+    return Bracket(good, bad)
+
+
 def log_log_excess(value: float, target: float) -> float:
     """ln(ln target / ln value), about linear in a budget; positive if and only if value > target.
 
