@@ -140,15 +140,18 @@ def foreseen(
     *,
     share: float,
     near: float = 0.0,
+    start: float = 0.0,
 ) -> Bracket[float]:
     """Where a dear excess changes its sign, from ``least``, where it is negative, to ``most``,
     taken for positive unless asked.
 
-    ``likely`` is about the excess, and cheap: it says where to ask, and how far to go from there.
+    ``likely`` is about the excess, and cheaper: it says where to ask, from ``start`` on, and how
+    far to go from there.
     The rest is as in ``steered``; an excess is near enough to 0 where its slope so far says that
     the root is within this ``share``.
     """
-    over = grown(lambda x: likely(x) > 0.0, min(2.0 * least, most), least, most=most)
+    likely = cache(likely)
+    over = _around(lambda x: likely(x) > 0.0, start, least, most)
     ends = likely(over.bad), likely(min(over.good, most))
     x = most if ends[1] <= 0.0 else over.bad
     if ends[0] < 0.0 < ends[1]:
@@ -174,6 +177,18 @@ def foreseen(
         if not low < x < high:
             break
     return steered(excess, low, high, share=share, near=near, begin=(below, above))
+
+
+def _around(
+    holds: Callable[[float], bool], start: float, least: float, most: float
+) -> Bracket[float]:
+    """As ``grown`` from ``least`` by twos, but begun at ``start``: back from there if it holds."""
+    first = min(max(start, 2.0 * least), most)
+    if not holds(first):
+        return grown(holds, 2.0 * first, first, most=most)
+    while 0.5 * first > least and holds(0.5 * first):
+        first *= 0.5
+    return Bracket(first, max(0.5 * first, least))
 
 
 def fewest(

@@ -9,6 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from shuffledp import checks
+from shuffledp.accounting.bounds.composition import MANY_USERS
+from shuffledp.accounting.bounds.theorem import worth_asking
 from shuffledp.accounting.protocols.likely import likely_delta, likely_users
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import Randomizer, Repeated
@@ -32,9 +34,9 @@ _MOST_USERS = 10**12
 _ROUGHLY, _PRECISION = 1e-3, 1e-7
 _UNKNOWN = 1.0
 """Of an excess that is negative."""
-_OF_ONE, _OF_ROUNDS = 1e-8, 3e-5
-"""Shares of a number of users that are not told apart: in one round, in several, whose bounds are
-not known better."""
+_OF_ONE, _OF_ROUNDS, _OF_BUDGETS = 1e-8, 3e-5, 1e-4
+"""Shares that are not told apart: of a number of users, in one round, in several, whose bounds are
+not known better; of eps0, in several whose bounds take long."""
 _STEP = 1e-6
 """As far beyond the largest eps0 one looks for what ended the search."""
 _NEAR = 0.9
@@ -158,7 +160,8 @@ def calibrate(
             ),
             down(epsilon / whole.rounds, roundings(16)),
             _LARGEST_EPS0,
-            share=_STEP,
+            share=_OF_BUDGETS if _dear(whole.randomizer, users) else _STEP,
+            start=1.0,
         ).good
 
     def fewest_users(budget: float) -> int:
@@ -183,6 +186,12 @@ def calibrate(
         users = fewest_users(local)
         further = Shuffled(built(local), max(users - 1, 1))
         return _checked("n", users, Shuffled(built(local), users), further, epsilon, delta)
+
+
+def _dear(randomizer: Randomizer, users: int) -> bool:
+    """Whether bounds are asked that take long."""
+    asked = worth_asking(randomizer, leaking=False)
+    return users >= MANY_USERS and any(bound.dear for bound in asked)
 
 
 def _checked(
