@@ -12,6 +12,7 @@ from shuffledp.numerics.search import (
     bisect,
     bisect_each,
     bisect_whole,
+    fewest,
     grown,
     log_log_excess,
     steered,
@@ -120,3 +121,33 @@ def test_products_in_parts(rows: int, inner: int, columns: int, seed: int) -> No
     a, b = generator.normal(size=(rows, inner)), generator.normal(size=(inner, columns))
     bound = 4.0 * inner * 2.0**-53 * (np.abs(a) @ np.abs(b))
     assert np.all(np.abs(product(a, b) - np.einsum("ij,jk->ik", a, b)) <= bound)
+
+
+@settings(max_examples=200)
+@given(
+    st.floats(0.0, 12.0),
+    st.floats(0.3, 3.0),
+    st.integers(1, 10**12),
+    st.sampled_from([0.0, 1e-8, 1e-4]),
+)
+def test_fewest(log_root: float, slope: float, guess: int, share: float) -> None:
+    """From any guess, the least number that holds, but for the share; few are asked."""
+    root, asked = 10.0**log_root, []
+
+    def excess(n: int) -> float:
+        asked.append(n)
+        return min(max(slope * math.log(root / n), -1.4), 0.7)
+
+    found = fewest(excess, guess, 10**12, share=share)
+    assert found is not None
+    assert found.good in asked
+    assert excess(found.good) <= 0.0
+    assert found.good <= max(root * (1.0 + 2.0 * share / slope), root + 1.0)
+    assert len(asked) < 100
+
+
+def test_fewest_of_a_jump() -> None:
+    found = fewest(lambda n: 1.0 if n < 777_777 else -1.0, 10, 10**9)
+    assert found == Bracket(777_777, 777_776)
+    assert fewest(lambda n: 1.0, 5, 1000) is None
+    assert fewest(lambda n: -1.0, 5, 1000) == Bracket(1, 0)

@@ -142,15 +142,18 @@ def foreseen(
     *,
     share: float,
     near: float = 0.0,
+    start: float = 0.0,
 ) -> Bracket[float]:
     """Where a dear excess changes its sign, from ``least``, where it is negative, to ``most``,
     taken for positive unless asked.
 
-    ``likely`` is about the excess, and cheap: it says where to ask, and how far to go from there.
+    ``likely`` is about the excess, and cheaper: it says where to ask, from ``start`` on, and how
+    far to go from there.
     The rest is as in ``steered``; an excess is near enough to 0 where its slope so far says that
     the root is within this ``share``.
     """
-    over = grown(lambda x: likely(x) > 0.0, min(2.0 * least, most), least, most=most)
+    likely = cache(likely)
+    over = _around(lambda x: likely(x) > 0.0, start, least, most)
     ends = likely(over.bad), likely(min(over.good, most))
     x = most if ends[1] <= 0.0 else over.bad
     if ends[0] < 0.0 < ends[1]:
@@ -176,6 +179,50 @@ def foreseen(
         if not low < x < high:
             break
     return steered(excess, low, high, share=share, near=near, begin=(below, above))
+
+
+def _around(
+    holds: Callable[[float], bool], start: float, least: float, most: float
+) -> Bracket[float]:
+    """As ``grown`` from ``least`` by twos, but begun at ``start``: back from there if it holds."""
+    first = min(max(start, 2.0 * least), most)
+    if not holds(first):
+        return grown(holds, 2.0 * first, first, most=most)
+    while 0.5 * first > least and holds(0.5 * first):
+        first *= 0.5
+    return Bracket(first, max(0.5 * first, least))
+
+
+def fewest(
+    excess: Callable[[int], float], guess: int, most: int, *, share: float = 0.0
+) -> Bracket[int] | None:
+    """The least whole number, but for this ``share``, from which on a falling excess is not
+    positive; none if it is up to ``most``.
+
+    ``guess`` is about where; there the excess, seen over the logarithm of the number, has a slope
+    of about -1. Where straight lines do not find the number soon, the rest is as in ``steered``.
+    """
+    x, slope, last, seen = min(max(guess, 1), most), 1.0, None, dict[int, float]()
+    good, bad = most + 1, 0
+    while good - bad > 1:
+        found = seen[x] = excess(x)
+        good, bad = (x, bad) if found <= 0.0 else (good, x)
+        if bad == most:
+            return None
+        if -share < found <= 0.0:
+            break
+        if last is not None and (found - last[1]) * (x - last[0]) < 0.0:
+            slope = (last[1] - found) / math.log(x / last[0])
+        last = x, found
+        both = bad > 0 and good <= most
+        farther = 1.0 if both else 2.0 ** max(len(seen) - 2, 0)  # a line led nowhere yet
+        step = farther * (found + 0.5 * share) / slope
+        aim = min(x * math.exp(min(max(step, -50.0), 50.0)), 2.0 * most)
+        x = max(math.ceil(aim), x + 1) if found > 0.0 else min(math.ceil(aim), x - 1)
+        if both and (len(seen) > _TRIES or not bad < x < good):
+            return steered(excess, good, bad, share=share, begin=(seen[good], seen[bad]))
+        x = min(max(x, 1), most)
+    return Bracket(good, bad)
 
 
 def log_log_excess(value: float, target: float) -> float:

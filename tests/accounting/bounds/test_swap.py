@@ -30,6 +30,7 @@ from shuffledp import (
 )
 from shuffledp.accounting.bounds import swap, swap_laplace
 from shuffledp.accounting.bounds.identity import delta_lower
+from shuffledp.accounting.bounds.laplace_lines import lines, square_of_ratio
 from shuffledp.accounting.randomizers.swaps import any_randomizer, windows
 from tests.oracles.swap import binary_deltas, channel_deltas
 
@@ -346,6 +347,8 @@ def _geometric(eps0: float, levels: int, centre: float, places):
         (1.0, 10**4, 0.2, None),
         (3.5, 800, 0.03, None),
         (4.0, 10**5, 1.0, None),
+        (7.0, 10**7, 0.3, None),
+        (11.0, 10**10, 1.0, None),
         (1.0, 10**4, 1.0, 25),
         (3.0, 10**4, 0.5, 61),
         (4.0, 10**5, 1.0, 200),
@@ -397,6 +400,52 @@ def test_laplace_bounds_hold_for_every_triple(
             assert (2.0 * fourth + 6.0 * variance**2) / 24.0 <= quartic
 
 
+@pytest.mark.parametrize("eps0", [0.3, 2.0, 6.0, 11.0])
+@pytest.mark.parametrize(("near", "far"), [(0.96, 1.0), (0.3, 0.6), (0.0, 1.0)])
+def test_moments_between_triples_of_laplace_reports(eps0: float, near: float, far: float) -> None:
+    """Roots of moments of W, and its largest value, at a triple halfway to the next one."""
+    e, lam, window, theta = 1.01, 1e-9, 1e9, 1e-3 * math.exp(-eps0)
+    cells = swap_laplace._triples(eps0, near, far)
+    moved = swap_laplace._moved(cells, eps0, e, window)
+    tilted = swap_laplace._Tilted(cells, moved, eps0, 1.0, e, lam)
+    steep = theta * tilted.widest + lam * tilted.most
+    moments = np.concatenate(
+        [tilted._moments(theta, *each) for each in zip(moved.weights, moved.values, strict=True)],
+        axis=1,
+    )
+    roots = [tilted._nearby(moments[k - 2], k, steep, theta) for k in (2, 3, 4)]
+    others, pairs = lines(eps0, near, far)
+    rng = np.random.default_rng(3)
+    for row in rng.choice(others.size + 2 * pairs.size, 40):
+        on_others = row < others.size
+        at = int((row - others.size) % pairs.size)
+        second = far if on_others else pairs[at]
+        third = (
+            others[row] if on_others else (1.0 if row < others.size + pairs.size else second - 1)
+        )
+        if on_others:
+            third += 0.5 * rng.choice([-1.0, 1.0]) * cells.gap_other[row]
+        else:
+            moved_by = 0.5 * rng.choice([-1.0, 1.0]) * cells.gap_victim[row]
+            second, third = second + moved_by, third + (moved_by if third < 0.0 else 0.0)
+        first = max(0.0, -third)
+        if not (0.0 <= second <= 1.0 - first and third <= 1.0):
+            continue
+        mass, (a, b) = _laplace_cells(eps0, third + first, (first, second + first))
+        w = a - e * b
+        assert np.abs(w).max() <= tilted.widest
+        for k, root in zip((2, 3, 4), roots, strict=True):
+            assert float(mass @ np.abs(w) ** k) <= root[row] ** k * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("rate", [0.2, 3.0, 10.0])
+def test_squares_of_ratios(rate: float) -> None:
+    for second, third in ((1.0, 0.0), (0.7, 0.2), (0.4, 1.0), (0.5, -0.3), (0.6, 0.6)):
+        first = max(0.0, -third)
+        mass, (a, b) = _laplace_cells(rate, third + first, (first, second + first))
+        assert square_of_ratio(rate, second, third) == pytest.approx(mass @ (a - b) ** 2, rel=1e-4)
+
+
 @pytest.mark.parametrize("lam", [1e-3, 0.02, 0.4])
 @pytest.mark.parametrize("eps0", [0.3, 2.0])
 def test_wide_cells_of_laplace_reports_lie_above(
@@ -411,7 +460,7 @@ def test_wide_cells_of_laplace_reports_lie_above(
     least, most = swap_laplace._swap_range(cells, eps0, 0.0)
     for theta in (1e-3, 0.1, 0.5 / tilted.widest):
         found = tilted._rises(theta, theta * tilted.widest)
-        others = swap_laplace._steps(1.0, True, eps0)
+        others = lines(eps0, 0.9, 1.0)[0]
         for at in (0, len(others) // 3, len(others) // 2, len(others) - 1):
             mass, (a, b, g) = _laplace_cells(eps0, others[at], (0.0, 1.0, 0.5))
             v, g, p = (

@@ -20,7 +20,7 @@ from shuffledp import (
 )
 from shuffledp.accounting.bounds import swap
 from shuffledp.accounting.bounds.swap_laplace import alone
-from shuffledp.accounting.randomizers.swaps import Arrival, any_randomizer
+from shuffledp.accounting.randomizers.swaps import Arrival, any_randomizer, padded
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_moved_gains_are_the_largest_in_the_window(low: float, high: float) -> N
     values = [rng.normal(size=x.mass.size) for x in pair.laws]
     partners = tuple((i, 0.4, 2.5) for i in range(len(pair.laws)))
     kind = Arrival(np.ones(1), np.ones(1), np.ones(1), partners)
-    found = swap._moved_laws(pair, (100,), values, kind, low, high)
+    found = swap._moved_laws(pair, (100,), padded(values), kind, low, high)
     windows = np.linspace(low, high, 101)[:, None]
     for i, (x, v) in enumerate(zip(pair.laws, values, strict=True)):
         k = v.size

@@ -49,7 +49,7 @@ _DEEPEST, _REVEALING, _LEAST_LEAK = 1e-30, 1e-22, 1e-14
 """Deltas at which grids end: of a pure round, of another (the rest is revealing), of a leak."""
 _LITTLE = 1e-9
 """Of the first delta: below, nothing more is asked if it is not known to a factor of 2."""
-_MANY_USERS = 1000
+MANY_USERS = 1000
 """With fewer, a dear bound takes longest and gains least."""
 _WIDEST = 2.0 * COMPOSED
 """Where a data set's delta is less well known, its losses are not worth adding."""
@@ -353,7 +353,7 @@ def _upper_losses(r: AnyRound) -> tuple[Losses, Losses]:
     if isinstance(r, CountedRound):
         return r.counter.guaranteed_losses()
     proven = _guaranteed(r.randomizer, r.n)
-    if r.n < _MANY_USERS:
+    if r.n < MANY_USERS:
         plain = [bound for bound in proven if not bound.dear]
         proven = Tightest.about(plain, r.randomizer, r.n) if plain else proven
     useful = proven.useful()

@@ -7,8 +7,9 @@ unless users are of several classes; T is then near n.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
@@ -57,8 +58,9 @@ _POOR, _RUNG, _RUNGS = 0.5, 1.25, 5
 smaller epsilons are tried."""
 _STEEP, _RARE = 4.0, 2e-3
 """Chords are drawn between neighbours that differ by less, where larger losses are so rare."""
-_STRIDE = 1.05
-"""Pairs that leak far less are looked at in such steps of epsilon only."""
+_STRIDES, _LESS = (1.4, 1.15, 1.05), 0.8
+"""Pairs that leak less are looked at in such steps of epsilon only, where a limit says that they
+leak such a share there, or less."""
 _DEEPEST = 1e-30
 """Where delta ends in a divergence."""
 LEAST_BUDGET, MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 1e-4, 30.0, 1e-6, 10
@@ -73,6 +75,7 @@ def swap_curve(pairs: list[Swap], counts: tuple[int, ...], eps0: float) -> SwapC
     ]
 
     ways.sort(key=lambda way: limit_power(way, counts), reverse=True)
+    mus = [math.sqrt(min(limit_power(way, counts), 1e4)) for way in ways]
     roughly = [way.merged() for way in ways]
 
     @lru_cache(maxsize=256)
@@ -82,9 +85,9 @@ def swap_curve(pairs: list[Swap], counts: tuple[int, ...], eps0: float) -> SwapC
     @lru_cache(maxsize=256)
     def delta(epsilon: float, width: float) -> float:
         worst = swap_delta(ways[0], counts, epsilon, width)
-        before = _STRIDE ** math.floor(math.log(epsilon) / math.log(_STRIDE)) if epsilon else 0.0
         for number, way in enumerate(ways[1:], 1):
-            if all(rough(number, at) > worst for at in (min(before, epsilon), epsilon)):
+            looks = (*before(epsilon, mus[number], worst), epsilon)
+            if all(rough(number, at) > worst for at in looks):
                 worst = max(worst, swap_delta(way, counts, epsilon, width))
         return worst
 
@@ -95,6 +98,19 @@ def swap_curve(pairs: list[Swap], counts: tuple[int, ...], eps0: float) -> SwapC
         return value
 
     return falling_curve(looked, limit_power(ways[0], counts), eps0)
+
+
+def before(epsilon: float, mu: float, most: float) -> Iterator[float]:
+    """A smaller epsilon, one of few, at which a limit's delta is well below ``most``, if there is
+    one: what holds there holds at epsilon, too."""
+    found = gaussian_start(mu, _LESS * most)
+    if found is None or found.x >= epsilon:
+        return
+    if found.x == 0.0:
+        yield 0.0
+        return
+    steps = (s ** math.ceil(math.log(found.x) / math.log(s)) for s in _STRIDES)
+    yield from itertools.islice((at for at in steps if at < epsilon), 1)
 
 
 def falling_curve(delta: Callable[[float, float], float], power: float, eps0: float) -> SwapCurve:
@@ -415,7 +431,7 @@ def _inside_window(
 ) -> float:
     """E[(sum of W)+ / T] for T in [low, high], over the worst law of what arrives."""
     factors, rates = exponentials(low, high)
-    values = [gain(x.first, x.second, e, pair.precision) for x in pair.laws]
+    values = gain(pair.table.first, pair.table.second, e, pair.precision)
     worst = 0.0
     for kinds in pair.arrivals:
         total, theta = 0.0, None
@@ -441,7 +457,7 @@ def gain(first: Array, second: Array, e: float, precision: float) -> Array:
 def _moved_laws(
     pair: Swap,
     others: tuple[int, ...],
-    values: list[Array],
+    values: Array,
     kind: Arrival,
     low: float,
     high: float,
@@ -451,28 +467,27 @@ def _moved_laws(
     partners = sorted((p for p in kind.partners if others[classes[p[0]]]), key=lambda p: p[0])
     numbers = [classes[law] for law, _, _ in partners]
     starts = tuple(i for i, k in enumerate(numbers) if i == 0 or numbers[i - 1] != k)
-    size = max(len(x.mass) for x in pair.laws)
-    mass, value, decay = np.zeros((3, len(partners), size))
-    for i, (law, least, most) in enumerate(partners):
-        x, v = pair.laws[law], values[law]
-        k = len(v)
-        mass[i, :k] = x.mass
-        value[i, :k] = moved(v, x, (least, most), (low, high), pair.precision)
-        decay[i, :k] = down(x.swap, pair.precision + roundings(4.0))
+    rows = [law for law, _, _ in partners]
+    arriving = np.array([ends for _, *ends in partners]).T[:, :, None]
+    mass, swap = pair.table.mass[rows], pair.table.swap[rows]
+    value = moved(values[rows], swap, arriving, (low, high), pair.precision)
+    decay = down(swap, pair.precision + roundings(4.0))
     return SeveralLaws(mass, value, decay, pair.precision, starts)
 
 
 def moved(
     v: Array,
-    law: OtherLaw,
-    arriving: tuple[float, float],
+    swap: Array,
+    arriving: tuple[float, float] | Array,
     window: tuple[float, float],
     precision: float,
 ) -> Array:
-    """W: the largest V / (1 + (g at the arrival - g) / T), for g and T in these ranges."""
+    """W: the largest V / (1 + (g at the arrival - g) / T), for g and T in these ranges; of one law,
+    or of one in each row."""
     (least, most), (low, high) = arriving, window
-    gap = np.where(v > 0.0, least - law.swap, most - law.swap)
+    gap = np.where(v > 0.0, least - swap, most - swap)
     edge = np.where((gap < 0.0) == (v > 0.0), low, high)
     w = v / (1.0 + gap / edge)
-    found: Array = w + (roundings(8.0) + 2.0 * precision * law.swap.max() / low) * np.abs(w)
+    largest = swap.max(axis=-1, keepdims=True)
+    found: Array = w + (roundings(8.0) + 2.0 * precision * largest / low) * np.abs(w)
     return found

@@ -17,8 +17,15 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from shuffledp.accounting.bounds.laplace_lines import lines, moment
 from shuffledp.accounting.bounds.scopes import WIDEST_STEP, is_laplace, one_round
-from shuffledp.accounting.bounds.swap import deviation, expected_charge, exponentials, falling_curve
+from shuffledp.accounting.bounds.swap import (
+    before,
+    deviation,
+    expected_charge,
+    exponentials,
+    falling_curve,
+)
 from shuffledp.accounting.bounds.theorem import bound
 from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.randomizers import (
@@ -40,8 +47,6 @@ _MIXED = (1.0, 0.0)
 """The same where coordinates of a vector have distances of their own: one class for all."""
 _CELL = 0.15
 """Change of a log-likelihood ratio across a cell, about; for the farthest pairs half as much."""
-_FINEST, _GROWTH, _WIDEST = 1e-4, 0.2, 0.06
-"""Of the steps along a line of triples: the first; the next, as a share of the way from its end, and the last, over eps0."""
 _CHARGED, _LEAST_CHARGE, _MOST_CHARGE, _ATTEMPTS, _EASED = 1e-4, 1e-305, -5.0, 6, 0.7
 _NEARLY = 1.5
 """Where pairs leak so much more than the farthest ones, nothing eased will show that they leak less."""
@@ -56,6 +61,8 @@ _SHARES, _ALIKE = 8, 1e-7
 """Cells of the share of others left of the victim's middle; what one for all may lose."""
 _STEP, _REACH = 0.01, 12.0
 """Cells of t, and how far, in deviations of the sum."""
+_BLOCK = 1 << 13
+"""Cells computed together: what a processor keeps at hand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,23 +81,18 @@ class _Triples:
     """Largest distance of the victim's two values; of another user's from their middle:"""
     limit: float
 
-
-def _steps(length: float, both_ends: bool, rate: float) -> Array:
-    """Places on [0, length], close together at 0 (and at the end)."""
-    half = 0.5 * length if both_ends else length
-    places = [0.0]
-    while places[-1] < half:
-        step = min(max(_FINEST, _GROWTH / max(rate, 1.0) * places[-1]), _WIDEST / max(rate, 1.0))
-        places.append(min(places[-1] + step, half))
-    found = np.array(places)
-    return np.unique(np.concatenate([found, length - found])) if both_ends else found
+    @cached_property
+    def blocks(self) -> list[slice]:
+        """Triples whose cells are computed together."""
+        rows, cells = self.mass.shape
+        size = max(_BLOCK // cells, 1)
+        return [slice(at, at + size) for at in range(0, rows, size)]
 
 
 @lru_cache(maxsize=8)
 def _triples(rate: float, near: float, far: float) -> _Triples:
     """The lines for victim's values at a distance in [near, far]: the first at 0, the second right of it."""
-    others = _steps(2.0 - far, True, rate) - (1.0 - far)  # pair at distance far, any third value
-    shorter = far - _steps(far - near, False, rate)  # third value at an end of the interval
+    others, shorter = lines(rate, near, far)
     second = np.concatenate([np.full(others.size, far), shorter, shorter])
     third = np.concatenate([others, np.ones(shorter.size), shorter - 1.0])
     zero = np.zeros_like(second)
@@ -165,9 +167,9 @@ def _swap_law(rate: float, distance: float, step: float) -> OtherLaw:
 class _Moved:
     """W at the two ends of every cell, with their weights, for one epsilon and one window of T."""
 
-    low: Array
-    high: Array
-    share: Array
+    values: list[Array]
+    """Of each block: at the low ends, at the high ends;"""
+    weights: list[Array]
     excess: float
     """At least |W / V - 1|, and how fast log W moves with log g."""
     still: float
@@ -177,19 +179,25 @@ class _Moved:
 
 
 def _moved(cells: _Triples, rate: float, e: float, window: float, step: float = 0.0) -> _Moved:
-    (a, a_low, a_high), (b, b_low, b_high) = cells.first, cells.second
-    value = a - e * b + _SLACK * 1e-3 * (a + e * b)
-    bottom = np.minimum(a_low - e * b_high, value)
-    top = np.maximum(a_high - e * b_low, value)
-    share = np.clip((value - bottom) / np.maximum(top - bottom, 1e-300), 0.0, 1.0)
     least, most = _swap_range(cells, rate, step)
-    raised = 1.0 / (1.0 + (least - cells.swap[2]) / window)
-    lowered = 1.0 / (1.0 + (most - cells.swap[1]) / window)
+    values, weights = [], []
+    for rows in cells.blocks:
+        (a, a_low, a_high), (b, b_low, b_high), (_, low, high) = (
+            [x[rows] for x in each] for each in (cells.first, cells.second, cells.swap)
+        )
+        value = a - e * b + _SLACK * 1e-3 * (a + e * b)
+        ends = np.stack([a_low - e * b_high, a_high - e * b_low])
+        bottom, top = np.minimum(ends[0], value), np.maximum(ends[1], value)
+        share = np.clip((value - bottom) / np.maximum(top - bottom, 1e-300), 0.0, 1.0)
+        weights.append(cells.mass[rows] * np.stack([1.0 - share, share]))
+        raised = 1.0 / (1.0 + (least - high) / window)
+        lowered = 1.0 / (1.0 + (most - low) / window)
+        ends = np.stack([bottom, top])
+        values.append(ends * np.where(ends > 0.0, raised, lowered))
     span = (most - least) / window
     return _Moved(
-        bottom * np.where(bottom > 0.0, raised, lowered),
-        top * np.where(top > 0.0, raised, lowered),
-        share,
+        values,
+        weights,
         up(most / window / (1.0 - span), _SUMMED),
         down((1.0 - e) / (1.0 + (most - 1.0) / window), _FORMULA),
         window,
@@ -222,7 +230,7 @@ def laplace_delta(
         value = _class_delta(rate, check_in, n, at, ends, log_charge, step)
         return value if 0.0 <= value < 1.0 else 1.0
 
-    log_charge = suited = expected_charge(_power(_triples(rate, *first), check_in) / n, epsilon)
+    log_charge = suited = expected_charge(_power(rate, first, check_in) / n, epsilon)
     worst = 1.0
     for _ in range(_ATTEMPTS):  # until the charge for T outside its window suits the farthest pairs
         value = of_class(first, log_charge, epsilon)
@@ -234,6 +242,9 @@ def laplace_delta(
         log_charge = aim if value < 1.0 else _EASED * log_charge
     for ends in others:
         least = alone(rate, ends[1], epsilon, step)
+        mu = math.sqrt(_power(rate, ends, check_in) / n)
+        for at in before(epsilon, mu, worst):
+            least = min(least, _class_before(rate, check_in, n, at, ends, step))
         log_charge, at = suited, epsilon
         for _ in range(_ATTEMPTS):
             if least <= worst:
@@ -254,6 +265,17 @@ def alone(rate: float, distance: float, epsilon: float, step: float = 0.0) -> fl
     """What one report tells of values at most so far apart; on a grid it tells a little more."""
     found = -math.expm1(min(0.5 * (epsilon - rate * distance), 0.0))
     return up(found * (1.0 + math.tanh(0.5 * rate * step)), _FORMULA)
+
+
+@lru_cache(maxsize=512)
+def _class_before(
+    rate: float, q: float, n: int, epsilon: float, ends: tuple[float, float], step: float
+) -> float:
+    """At an epsilon where others ask, too."""
+    value = _class_delta(
+        rate, q, n, epsilon, ends, expected_charge(_power(rate, ends, q) / n, epsilon), step
+    )
+    return value if 0.0 <= value < 1.0 else 1.0
 
 
 def _class_delta(
@@ -307,7 +329,10 @@ def _thinned(law: OtherLaw, rate: float) -> OtherLaw:
     )
 
 
-def _power(cells: _Triples, check_in: float) -> float:
+@lru_cache(maxsize=32)
+def _power(rate: float, ends: tuple[float, float], check_in: float) -> float:
+    """mu^2 of the limit of many users, times n."""
+    cells = _triples(rate, *ends)
     (a, *_), (b, *_) = cells.first, cells.second
     return check_in * float((cells.mass * (a - b) ** 2).sum(axis=1).max())
 
@@ -327,18 +352,21 @@ class _Tilted:
     ) -> None:
         self.cells, self.rate, self.q, self.e, self.lam, self.step = cells, rate, q, e, lam, step
         self.excess, self.still, self.window = moved.excess, moved.still, moved.window
-        self.weights = np.stack([cells.mass * (1.0 - moved.share), cells.mass * moved.share])
-        self.values = np.stack([moved.low, moved.high])
+        self.weights, self.values = moved.weights, moved.values
         self.most = _swap_range(cells, rate, step)[1]
-        mean, low, high = cells.swap
-        self.swap = down(mean, _SUMMED) - 0.125 * lam * (high - low) ** 2
-        blurred = cells.mass * (high - low) * (moved.high - moved.low)
-        self.blur = 0.25 * lam * up(blurred.sum(axis=1), _SUMMED)
+        self.swap, blurs = [], []
+        for rows, values in zip(cells.blocks, self.values, strict=True):
+            mean, low, high = (x[rows] for x in cells.swap)
+            wide = high - low
+            self.swap.append(down(mean, _SUMMED) - 0.125 * lam * wide**2)
+            blurs.append((cells.mass[rows] * wide * (values[1] - values[0])).sum(axis=1))
+        self.blur = 0.25 * lam * up(np.concatenate(blurs), _SUMMED)
         # |V| and |W| are at most this times the other, so moments of V, convex in V alone, bound those of W
-        self.sizes = np.abs(self.values) * (1.0 + moved.excess) / (1.0 - moved.excess)
-        half = 0.5 * rate * float(np.maximum(cells.gap_other, cells.gap_victim).max())
-        shift = e * (1.0 + moved.excess) * math.exp(rate) * math.expm1(half)
-        self.widest = float(self.sizes.max()) * math.exp(2.0 * half) + shift
+        self.other = (1.0 + moved.excess) / (1.0 - moved.excess)
+        largest = np.concatenate([np.abs(x).max(axis=(0, 2)) for x in self.values])
+        shift = e * (1.0 + moved.excess) * math.exp(rate) * np.expm1(0.5 * rate * cells.gap_victim)
+        gaps = rate * (cells.gap_other + cells.gap_victim)
+        self.widest = float((self.other * largest * np.exp(gaps) + shift).max())
         self.mean = (1.0 + e) * (1.0 + moved.excess)  # at least E |W|
 
     def log_excess(self, m: int) -> float:
@@ -362,21 +390,26 @@ class _Tilted:
         """
         q, lam = self.q, self.lam
         steep = theta * self.widest + lam * self.most
-        size = self.sizes
-        weights = self.weights * np.exp(theta * np.where(self.values > 0.0, size, 0.0))
-        roots = []
-        for k in (2, 3, 4):
-            weights = weights * size if k > 2 else weights * size**2
-            roots.append(self._nearby(weights.sum(axis=(0, 2)), k, steep, theta))
+        blocks = zip(self.weights, self.values, strict=True)
+        *moments, below = np.concatenate([self._moments(theta, *each) for each in blocks], axis=1)
+        roots = [self._nearby(x, k, steep, theta) for x, k in zip(moments, (2, 3, 4), strict=True)]
         moves = self._moves(theta, roots[0], steep) + self._steps(theta, roots[0], steep)
         tops = np.log1p(self._rises(theta, steep) + q * moves)
-        falls = theta * np.where(self.values < 0.0, size, 0.0)
-        below = (self.weights * skewness(falls)).sum(axis=(0, 2)) * 3.0 / theta**3
         roots.append(self._nearby(below, 3, 0.0, 0.0))
         return [
             self._kind_ends(theta, tops[kind], [x[kind] for x in roots])
             for kind in self.cells.kinds
         ]
+
+    def _moments(self, theta: float, weights: Array, values: Array) -> Array:
+        """Of |W|, the second to the fourth, tilted; the third of what is negative, by skewness."""
+        sizes = self.other * values
+        tilted = weights * np.exp(theta * np.maximum(sizes, 0.0))
+        falls = weights * skewness(-theta * sizes)
+        squares = sizes * sizes
+        moments = [tilted * squares, tilted * np.abs(sizes) * squares, tilted * squares**2]
+        found = [x.sum(axis=(0, 2)) for x in (*moments, falls * (3.0 / theta**3))]
+        return np.array(found)
 
     def _kind_ends(
         self, theta: float, tops: Array, roots: list[Array]
@@ -415,16 +448,20 @@ class _Tilted:
 
     def _rises(self, theta: float, steep: float) -> Array:
         """M(theta) - 1 of the triples computed."""
-        moved = self.weights * np.expm1(theta * self.values - self.lam * self.swap)
+        moved = [
+            (weights * np.expm1(theta * values - self.lam * swap)).sum(axis=(0, 2))
+            for weights, values, swap in zip(self.weights, self.values, self.swap, strict=True)
+        ]
         silent = (1.0 - self.q) * math.expm1(theta * self.still - self.lam)
-        found: Array = self.q * moved.sum(axis=(0, 2)) + silent
+        found: Array = self.q * np.concatenate(moved) + silent
         found += self.q * theta * math.exp(steep) * self.blur
         return found + 1e-12 * theta * (1.0 + self.e) + roundings(4.0)
 
     def _nearby(self, moments: Array, k: int, steep: float, theta: float) -> Array:
         """Roots of k-th moments of W, of each triple and of those nearer to it than to another."""
         near, far = 0.5 * self.rate * self.cells.gap_other, 0.5 * self.rate * self.cells.gap_victim
-        shift = self.e * (1.0 + self.excess) * math.exp(self.rate + steep) * np.expm1(far)
+        norm = self.e * math.pow(moment(self.rate, k), 1.0 / k)  # of e b / r, at most
+        shift = (1.0 + self.excess) * norm * math.exp(steep) * np.expm1(far)
         roots: Array = up(moments, _SUMMED) ** (1.0 / k)
         tilt = steep + theta * self.e * math.exp(self.rate) * (1.0 + self.excess)
         return (roots + shift) * np.exp((1.0 + self.excess + tilt) * (near + far))
@@ -434,7 +471,7 @@ class _Tilted:
         near, far = 0.5 * self.rate * self.cells.gap_other, 0.5 * self.rate * self.cells.gap_victim
         pull = theta * root + self.lam * self.most  # at least sqrt(E S^2)
         other = 0.5 * pull**2 + theta * self.excess * self.mean
-        ratio = self.e * math.sqrt(_moment(self.rate, 2))
+        ratio = self.e * math.sqrt(moment(self.rate, 2))
         victim = (
             theta * (ratio * pull + 2.0 * self.excess * self.mean) + self.lam * self.most * pull
         )
@@ -448,7 +485,7 @@ class _Tilted:
         along, kappa, e = math.expm1(2.0 * self.rate * self.step), self.excess, self.e
         pull = theta * root + self.lam * self.most
         aside = theta * kappa * self.mean + self.lam * self.most * pull
-        bent = 4.0 * (theta * (1.0 + kappa) ** 2) ** 2 * (1.0 + e * e) * _moment(self.rate, 2)
+        bent = 4.0 * (theta * (1.0 + kappa) ** 2) ** 2 * (1.0 + e * e) * moment(self.rate, 2)
         bent += 2.0 * self.lam**2 * self.most + 2.0 * theta * kappa * (1.0 + kappa) * self.mean
         kink = 0.5 * theta * kappa * (1.0 + e)
         grown = along * (1.0 + along) * (kink + along * (1.0 + along) * bent / 8.0)
@@ -462,17 +499,19 @@ class _Tilted:
         along = math.expm1(2.0 * self.rate * self.step)
         factor = (1.0 + self.excess) / (1.0 - self.excess) * (1.0 + self.e)
         tilt = math.exp(theta * self.widest / k)
-        added = along * factor * tilt * math.pow(_moment(self.rate, k), 1.0 / k)
+        added = along * factor * tilt * math.pow(moment(self.rate, k), 1.0 / k)
         return (root + added) * math.exp(theta * along * factor * math.exp(self.rate) / k)
 
     def _best_theta(self, m: int) -> float:
         """About the best theta for the kind that needs the least, whose M is largest; any is valid."""
-        spreads = (self.weights * self.values**2).sum(axis=(0, 2))
+        blocks = zip(self.weights, self.values, strict=True)
+        spreads = np.concatenate([(w * v * v).sum(axis=(0, 2)) for w, v in blocks])
         rows = [int(np.argmax(np.where(kind, spreads, -1.0))) for kind in self.cells.kinds]
         return min(self._theta_of(at, m) for at in rows)
 
     def _theta_of(self, at: int, m: int) -> float:
-        w, v, g = self.weights[:, at], self.values[:, at], self.swap[at]
+        block, at = divmod(at, self.cells.blocks[0].stop)
+        w, v, g = self.weights[block][:, at], self.values[block][:, at], self.swap[block][at]
         still = self.still
         u = math.log(4.0 / math.sqrt(m * self.q * float((w * v * v).sum()) + 1e-300))
         for _ in range(12):
@@ -539,13 +578,6 @@ def skewness(u: Array) -> Array:
     return found
 
 
-@lru_cache(maxsize=32)
-def _moment(rate: float, k: int) -> float:
-    """E (a / r)^k for values a whole interval apart."""
-    value = k * math.exp((k - 1.0) * rate) + (k - 1.0) * math.exp(-k * rate)
-    return up(value / (2.0 * k - 1.0), _SUMMED)
-
-
 @dataclass(frozen=True)
 class _Noise:
     """eps0, the chance that a user reports, and the step of the grid, 0 if there is none."""
@@ -600,5 +632,5 @@ def swap_laplace(noise: _Noise, n: int) -> Curve:
     def delta(epsilon: float) -> float:
         return laplace_delta(noise.eps0, noise.rate, n, epsilon, noise.step, noise.classes)
 
-    power = _power(_triples(noise.eps0, *noise.classes[1::-1]), noise.rate)
+    power = _power(noise.eps0, (noise.classes[1], noise.classes[0]), noise.rate)
     return falling_curve(lambda epsilon, _: delta(epsilon), power / n, noise.eps0)

@@ -84,7 +84,7 @@ def _steps(pair: Swap, e: float, low: float, high: float) -> _Steps:
         mass[i, :k] = x.mass
         value[i, :k] = moved(
             gain(x.first, x.second, e, pair.precision),
-            x,
+            x.swap,
             (least, most),
             (low, high),
             pair.precision,

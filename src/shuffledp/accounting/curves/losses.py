@@ -24,7 +24,7 @@ _UNITS = np.concatenate(
     [np.arange(1, 31) * 0.1, 3.0 + np.arange(1, 21) * 0.15, 6.0 + np.arange(1, 21) * 0.3]
 )
 """Grid in standard deviations of a loss; beyond, it grows by a tenth."""
-_PARTS = (30, 50)
+_PARTS = (30, 50, 55, 60, 65)
 """Where the grid may end early."""
 _FAR = 200.0
 _LARGEST_TILT = 700.0

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.accounting.protocols.likely import likely_delta
+from shuffledp.accounting.bounds.composition import MANY_USERS
+from shuffledp.accounting.bounds.theorem import worth_asking
+from shuffledp.accounting.protocols.likely import likely_delta, likely_users
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import Randomizer, Repeated
 from shuffledp.errors import InternalError, ParameterError, RegimeError, answering
 from shuffledp.labels import Interval, outward
 from shuffledp.numerics.enclosure import FINE, QUICK
 from shuffledp.numerics.rounding import down, roundings
-from shuffledp.numerics.search import bisect, bisect_whole, foreseen, grown, log_log_excess, steered
+from shuffledp.numerics.search import (
+    bisect,
+    bisect_whole,
+    fewest,
+    foreseen,
+    grown,
+    log_log_excess,
+    steered,
+)
 from shuffledp.shown import Printed
 
 _LARGEST_EPS0 = 60.0
@@ -23,6 +34,9 @@ _MOST_USERS = 10**12
 _ROUGHLY, _PRECISION = 1e-3, 1e-7
 _UNKNOWN = 1.0
 """Of an excess that is negative."""
+_OF_ONE, _OF_ROUNDS, _OF_BUDGETS = 1e-8, 3e-5, 1e-4
+"""Shares that are not told apart: of a number of users, in one round, in several, whose bounds are
+not known better; of eps0, in several whose bounds take long."""
 _STEP = 1e-6
 """As far beyond the largest eps0 one looks for what ended the search."""
 _NEAR = 0.9
@@ -146,8 +160,20 @@ def calibrate(
             ),
             down(epsilon / whole.rounds, roundings(16)),
             _LARGEST_EPS0,
-            share=_STEP,
+            share=_OF_BUDGETS if _dear(whole.randomizer, users) else _STEP,
+            start=1.0,
         ).good
+
+    def fewest_users(budget: float) -> int:
+        whole = built(budget)
+        if math.isinf(whole.pure):
+            return _fewest_users(lambda users, width: excess(budget, users, width), epsilon)
+        guess = 1 if whole.pure <= epsilon else likely_users(whole, epsilon, delta, _MOST_USERS)
+        share = _OF_ROUNDS if isinstance(whole, Repeated) else _OF_ONE
+        found = fewest(lambda users: excess(budget, users, FINE), guess, _MOST_USERS, share=share)
+        if found is None:
+            raise _unreachable(epsilon)
+        return found.good
 
     asked = {**parameters, "n": n, "eps0": eps0, "epsilon": epsilon, "delta": delta}
     with answering(randomizer, asked):
@@ -157,9 +183,15 @@ def calibrate(
             further = Shuffled(built(min(value * (1.0 + _STEP), _LARGEST_EPS0)), users)
             return _checked("eps0", value, Shuffled(built(value), users), further, epsilon, delta)
         local = checks.positive("eps0", eps0)
-        users = _fewest_users(lambda crowd, width: excess(local, crowd, width), epsilon)
+        users = fewest_users(local)
         further = Shuffled(built(local), max(users - 1, 1))
         return _checked("n", users, Shuffled(built(local), users), further, epsilon, delta)
+
+
+def _dear(randomizer: Randomizer, users: int) -> bool:
+    """Whether bounds are asked that take long."""
+    asked = worth_asking(randomizer, leaking=False)
+    return users >= MANY_USERS and any(bound.dear for bound in asked)
 
 
 def _checked(
@@ -228,11 +260,15 @@ def _first_enough(excess: Excess, epsilon: float) -> tuple[int, int]:
             low, high = high, min(high + max(1, high // 2), _MOST_USERS)
         else:
             return low, high
-    raise ParameterError("epsilon", f"reachable with n <= {_MOST_USERS:g} users", epsilon)
+    raise _unreachable(epsilon)
+
+
+def _unreachable(epsilon: float) -> ParameterError:
+    return ParameterError("epsilon", f"reachable with n <= {_MOST_USERS:g} users", epsilon)
 
 
 def _fewest_users(excess: Excess, epsilon: float) -> int:
-    """Smallest n certified. delta falls with n, though with delta0 > 0 its bound rises again."""
+    """Smallest n certified where delta0 > 0: the bound falls with n, then rises again."""
     low, high = _first_enough(excess, epsilon)
     high, low = bisect_whole(lambda n: excess(n, QUICK) <= 0.0, high, low, parts=1000)
     # quick upper ends exceed fine ones: the smallest certified n is at or below ``high``

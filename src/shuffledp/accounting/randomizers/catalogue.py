@@ -197,4 +197,6 @@ def build(mechanism: str, **given: Any) -> Randomizer:
             if error.parameter != own:
                 raise
             raise ParameterError(name, error.condition, value) from None
+        if isinstance(randomizer, r.Repeated) and randomizer.rounds == 1:
+            randomizer = randomizer.randomizer
     return randomizer

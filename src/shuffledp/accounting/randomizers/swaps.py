@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,6 +48,14 @@ class OtherLaw:
         return cls(r, weight * a / r, weight * b / r, weight * rho / r, weight)
 
 
+def padded(rows: Sequence[Array]) -> Array:
+    """One row each, with zeros at the end."""
+    found = np.zeros((len(rows), max(map(len, rows))))
+    for i, row in enumerate(rows):
+        found[i, : len(row)] = row
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Arrival:
     """Reports that may take the victim's place, of one kind: rho, w a / rho, w b / rho.
@@ -78,6 +86,16 @@ class Swap:
     symmetric: bool = False
     precision: float = roundings(64.0)
     classes: tuple[int, ...] = ()
+
+    @cached_property
+    def table(self) -> OtherLaw:
+        """All laws, a row each; missing atoms are 0."""
+        return OtherLaw(
+            padded([x.mass for x in self.laws]),
+            padded([x.first for x in self.laws]),
+            padded([x.second for x in self.laws]),
+            padded([x.swap for x in self.laws]),
+        )
 
     def of_class(self, number: int) -> tuple[OtherLaw, ...]:
         """The laws of one class."""
