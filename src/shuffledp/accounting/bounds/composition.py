@@ -34,7 +34,7 @@ from shuffledp.accounting.curves import (
 )
 from shuffledp.accounting.curves.ends import Ends
 from shuffledp.accounting.curves.gdp import gaussian_start
-from shuffledp.accounting.curves.losses import Profiles, Samples, renyi_above, stated_losses
+from shuffledp.accounting.curves.losses import OFTEN, Profiles, Samples, renyi_above, stated_losses
 from shuffledp.accounting.randomizers import LDP, Randomizer, Repeated
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Refutation, Status, Theorem
@@ -399,7 +399,8 @@ def _lower_losses(r: AnyRound) -> tuple[Losses, Losses]:
     worst = max(curves, key=lambda curve: _spread(curve, unit)) if len(curves) > 1 else curves[0]
     dear = is_gaussian(r.randomizer)
     sampled = _until_gone(worst) if dear else worst.sampled
-    samples = Samples.take(sampled, worst.end, _LEAST_LEAK, 2 if dear else 1, between=1)
+    every = 2 if dear else 1
+    samples = Samples.take(sampled, worst.end, _LEAST_LEAK, every, between=1, parts=OFTEN)
     return samples.below(), samples.swapped().below()
 
 

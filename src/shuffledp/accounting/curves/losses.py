@@ -24,8 +24,8 @@ _UNITS = np.concatenate(
     [np.arange(1, 31) * 0.1, 3.0 + np.arange(1, 21) * 0.15, 6.0 + np.arange(1, 21) * 0.3]
 )
 """Grid in standard deviations of a loss; beyond, it grows by a tenth."""
-_PARTS = (30, 50, 55, 60, 65)
-"""Where the grid may end early."""
+_PARTS, OFTEN = (30, 50), (30, 50, 55, 60, 65)
+"""Where the grid may end early; more often where what lies beyond is left out."""
 _FAR = 200.0
 _LARGEST_TILT = 700.0
 _NARROWEST = 1e-100
@@ -55,20 +55,21 @@ class Samples:
         deepest: float = 1e-30,
         every: int = 1,
         between: int = 0,
+        parts: tuple[int, ...] = _PARTS,
     ) -> Samples:
         """Dense where the profile bends, until it falls below ``deepest`` or vanishes.
 
         ``every`` second point and the like will do where a profile is dear; where it is cheap, some
-        more ``between`` two points join the losses more closely.
+        more ``between`` two points join the losses more closely. ``parts``: where it may end.
         """
         start = profiles([0.0])
         sd = max(_NARROWEST, *(2.5 * float(side[1][0]) for side in start))
         top, end = pure.epsilon, min(pure.epsilon, _FAR)
         epsilons, found = [0.0], [start]
-        parts = [part[every - 1 :: every] for part in np.split(sd * _UNITS, _PARTS)]
+        grids = [part[every - 1 :: every] for part in np.split(sd * _UNITS, parts)]
         if between:
-            parts = [_filled(part, between) for part in parts]
-        inside = [[x for x in part.tolist() if x < down(end, SUMS)] for part in parts]
+            grids = [_filled(part, between) for part in grids]
+        inside = [[x for x in part.tolist() if x < down(end, SUMS)] for part in grids]
         waiting = [part for part in inside if part]
         while True:
             if waiting:

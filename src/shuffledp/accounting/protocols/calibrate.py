@@ -113,7 +113,8 @@ def calibrate(
     Returns
     -------
     Calibration
-        The value found, the protocol, and its delta at epsilon, checked forward.
+        The value found, the protocol, and its delta at epsilon, checked forward. Over several
+        rounds it may be a ten-thousandth from the best: their bounds are not known better.
 
     Raises
     ------
