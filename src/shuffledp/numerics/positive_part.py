@@ -56,6 +56,7 @@ _SHALLOW = 36.0
 _TABULATED = 1 << 14  # factorials kept
 _SHARE, _FAR = 1e-2, 4.0  # rare low values: what share of the width they may cost; how far below
 _USELESS = 1e4  # so far above what one large value may bring, no tilt suits all scales
+_STEEP = 20.0  # theta times the largest value: below, a tilt suits the sum
 _WIDE = 0.2  # an interval of one large value against all: where it is wider, a tilt is tried too
 _APART = 4  # of the tilts for rare large values, those looked at first
 _FLOOR = 1e-300  # absolute resolution, in units of max |V|
@@ -157,7 +158,10 @@ def mean_positive_part(law: Law, n: int, *, width: float = 2e-3) -> Enclosure:
     exponent = math.frexp(float(np.abs(law.values).max()))[1]
     with np.errstate(under="ignore"):
         unit_law = Measure(np.ldexp(law.values, -exponent), law.weights, 0.0, law.weight_error)
-        found = _without_falls(unit_law, int(n), width) or _enclose(unit_law, int(n), width)
+        found = None
+        if n * law.weights[0] <= _SHARE * width:
+            found = _without_falls(unit_law, int(n), width)
+        found = found or _enclose(unit_law, int(n), width)
     return Enclosure(_ldexp(found.lower, exponent, 0.0), _ldexp(found.upper, exponent, math.inf))
 
 
@@ -223,13 +227,16 @@ def _peel_jumps(part: Measure, n: int, width: float) -> tuple[Measure, Enclosure
     if v[0] < 0 and n > 1:
         grid = np.geomspace(1 / n, MAX_EXPONENT / max(-float(v[0]), 1e-100), 49)
         candidates = v[:first][v[:first] > 0]
-        deficits, best = _log_deficits(part, n, grid[::_APART], candidates)
         enough = np.log(candidates) + math.log(1e-3 * width)
-        near = int(np.argmax(deficits <= enough)) if candidates.size else 0
-        if candidates.size and best.size:
-            around = _APART * int(best[near])
-            finer = grid[max(around - _APART + 1, 0) : around + _APART]
-            deficits = np.minimum(deficits, _log_deficits(part, n, finer, candidates)[0])
+        deficits, tilts = np.full(candidates.size, math.inf), grid[::_APART]
+        for _ in range(2 if candidates.size else 0):  # then around the best of these
+            values, errors = part.log_mgfs(-tilts)
+            offsets = (n - 1) * (values + errors) - np.log(tilts) - 1
+            offsets += roundings(16) * np.abs(offsets)
+            found = offsets[:, None] - np.multiply.outer(down(tilts, roundings(16)), candidates)
+            deficits = np.minimum(deficits, found.min(axis=0))
+            around = _APART * int(np.argmin(found[:, int(np.argmax(deficits <= enough))]))
+            tilts = grid[max(around - _APART + 1, 0) : around + _APART]
         good = np.flatnonzero(deficits <= enough)
         if good.size:
             log_deficit = float(deficits[good[0]])
@@ -250,21 +257,11 @@ def _peel_jumps(part: Measure, n: int, width: float) -> tuple[Measure, Enclosure
     return rest, Enclosure(max(value - error, 0.0), value + error + deficit)
 
 
-def _log_deficits(
-    part: Measure, n: int, tilts: Array, cuts: Array
-) -> tuple[Array, NDArray[np.intp]]:
-    """log E(cut + S_(n-1))- at most, and which tilt says so."""
-    values, errors = part.log_mgfs(-tilts)
-    offsets = (n - 1) * (values + errors) - np.log(tilts) - 1
-    offsets += roundings(16) * np.abs(offsets)
-    found = offsets[:, None] - np.multiply.outer(down(tilts, roundings(16)), cuts)
-    return np.min(found, axis=0), np.argmin(found, axis=0)
-
-
 def _remainder(sums: _Sums, width: float, known: float) -> Enclosure:
     """(1/n) E[S+] for what is left after the peeling, whose share `known` it will be added to."""
     n, part = sums.n, sums.part
-    if sums.log_bound < LOG_FLOOR:
+    log_bound = n * (sums.log_m + sums.log_m_error) - math.log(n * sums.theta)
+    if log_bound < LOG_FLOOR:  # E S+ <= M(theta)^n / (e theta)
         return Enclosure(0.0, 0.0)
     found = Enclosure(0.0, math.inf)
     most = _MAX_ENUMERATION if width < _COARSE or n <= _FEW else _QUICK_ENUMERATION
@@ -282,13 +279,15 @@ def _remainder(sums: _Sums, width: float, known: float) -> Enclosure:
                 break
     if found.upper - found.lower <= width * (found.lower + known):
         return found
-    bound = math.exp(min(sums.log_bound, MAX_EXPONENT)) / _USELESS
-    one = one_gain(part, n, width, known, bound, _excess)
-    if one is not None:
-        found, width = found.narrowed(one), max(width, _WIDE)
-        if found.upper - found.lower <= width * (found.lower + known):
-            return found
-    return found.narrowed(_by_frequencies(sums, width, known))
+    if sums.theta * part.v[-1] > _STEEP:
+        bound = math.exp(min(log_bound, MAX_EXPONENT)) / _USELESS
+        one = one_gain(part, n, width, known, bound, _excess)
+        if one is not None:
+            found, width = found.narrowed(one), max(width, _WIDE)
+            if found.upper - found.lower <= width * (found.lower + known):
+                return found
+    other = _by_frequencies(sums, width, known)
+    return Enclosure(max(found.lower, other.lower), min(found.upper, other.upper))
 
 
 def _excess(part: Measure, n: int, width: float) -> Enclosure:
@@ -418,11 +417,6 @@ class _Sums:
         self.transform = Product([(part, n)], self.theta)
         (factor,) = self.transform.factors
         self.log_m, self.log_m_error, self.p = factor.log_m, factor.log_m_error, factor.p
-
-    @property
-    def log_bound(self) -> float:
-        """(1/n) E S+ <= M(theta)^n / (e n theta)."""
-        return self.n * (self.log_m + self.log_m_error) - math.log(self.n * self.theta)
 
     def least_box(self, depth: float) -> float:
         """About the least that the product of the ranges below, without the longest, can be."""

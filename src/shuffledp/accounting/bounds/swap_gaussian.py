@@ -42,6 +42,8 @@ _TOLERANCE, _ROUGHEST, _MOST_ROWS, _FEW_ROWS = 4e-3, 0.2, 420, 180
 _MOST_EPSILON = 20.0
 _DEEPEST, _FAR, _STEPS, _USUAL = 36.0, 5.0, (1.1, 1.5), 20.0
 """Depths in deviations; steps of epsilons; how far delta may be above that of a normal sum."""
+_LEVEL = 1.01
+"""A delta so little above the least needs no larger epsilon."""
 _SMALLEST_CHARGE, _LARGEST_CHARGE = -680.0, -7.0
 """Logarithms."""
 _CHARGED, _LEAST_CHARGE, _ATTEMPTS = 1e-4, 1e-300, 3
@@ -201,10 +203,26 @@ class GaussianSwap:
     def _at(self, epsilon: float, width: float) -> float:
         if epsilon > _MOST_EPSILON or self._least_charge >= _LARGEST_CHARGE:
             return 1.0
+        if width >= _COARSE and (level := self._level(epsilon)) is not None:
+            return level
         rough, log_charge, _ = self._rough(epsilon)
         if width >= _COARSE:
             return rough
         return min(rough, self._charged(epsilon, log_charge, width).total)
+
+    def _level(self, epsilon: float) -> float | None:
+        """What a smaller epsilon has, where that is all rare reports leave: delta falls."""
+        depth = 0.999 * epsilon / self.mu
+        if depth <= _FAR or self._aim(epsilon) >= self._least_charge:
+            return None
+        before = _below(depth, _STEPS[1])
+        value = self._at(down(before * self.mu, FORMULA), _COARSE)
+        return value if value <= _LEVEL * self._floor else None
+
+    @cached_property
+    def _floor(self) -> float:
+        """About the least delta where rare reports leak more than the sum of all."""
+        return self._rough(min(_DEEPEST * self.mu, _MOST_EPSILON))[0]
 
     @lru_cache(maxsize=256)  # noqa: B019
     def _rough(self, epsilon: float) -> tuple[float, float, _Parts]:
