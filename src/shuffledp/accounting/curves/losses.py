@@ -55,11 +55,13 @@ class Samples:
         deepest: float = 1e-30,
         every: int = 1,
         between: int = 0,
+        upper: bool = False,
     ) -> Samples:
         """Dense where the profile bends, until it falls below ``deepest`` or vanishes.
 
         ``every`` second point and the like will do where a profile is dear; where it is cheap, some
-        more ``between`` two points join the losses more closely.
+        more ``between`` two points join the losses more closely. If only ``upper`` ends matter, it
+        ends where they fall no more.
         """
         start = profiles([0.0])
         sd = max(_NARROWEST, *(2.5 * float(side[1][0]) for side in start))
@@ -83,7 +85,7 @@ class Samples:
             if epsilons[-1] == end or max(least) <= deepest:
                 break
             flat = all(side[1][0] == low for side, low in zip(found[-1], least, strict=True))
-            if flat and end < top and len(grid) > 1:  # what is left is revealing
+            if upper and flat and end < top and len(grid) > 1:  # what is left is revealing
                 break
         if end == top and epsilons[-1] < top:
             epsilons.append(top)
