@@ -132,3 +132,14 @@ def test_when_a_local_guarantee_is_next_to_none() -> None:
     assert local_warning(4.0) == local_warning(float("inf")) == ""
     assert "eps0 = 7.5 is next to none" in local_warning(7.5)
     assert "for each of 4 messages" in local_warning(2.0, 4)
+
+
+def test_colluders_planned_for_are_not_taken_for_none() -> None:
+    from shuffledp.collection.planning import Histogram, makers
+
+    target = Target(1.0, 1e-6, 1000, colluders=10)
+    shape = makers(Histogram(4), target)["noise-shares"]()
+    none, one, _ = (attack.epsilon for attack in attacks(shape, target))
+    assert none is not None
+    assert one is not None
+    assert none < one <= 1.0

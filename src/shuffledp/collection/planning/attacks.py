@@ -68,7 +68,7 @@ def attacks(choice: Choice | Shape, target: Target) -> list[Attack]:
         users = math.ceil(share * target.n)
         bias = None if per_user is None else users * per_user / target.n
         likely = known * math.sqrt(others / max(target.n - users, 1))  # a limit theorem says
-        same = bool(found) and _untouched(choice, users)
+        same = bool(found) and _alike(choice, users, 0)
         epsilon = found[0].epsilon if same else _epsilon(choice, target, users, likely)
         if epsilon is not None:
             known, others = epsilon, target.n - users
@@ -76,14 +76,15 @@ def attacks(choice: Choice | Shape, target: Target) -> list[Attack]:
     return found
 
 
-def _untouched(choice: Choice | Shape, colluders: int) -> bool:
-    """Whether nothing that hides the others comes from users."""
+def _alike(choice: Choice | Shape, colluders: int, others: int) -> bool:
+    """Whether so many who collude leave as much to hide in: nothing of that comes from users."""
     if isinstance(choice, Choice):
         return False
     try:
-        return _with(choice.protocol, colluders).counters() == choice.protocol.counters()
+        one, other = (_with(choice.protocol, each) for each in (colluders, others))
     except ParameterError:  # nobody else is left
         return False
+    return one.counters() == other.counters()
 
 
 def _with(protocol: Counted, colluders: int) -> Counted:
@@ -108,7 +109,7 @@ def _epsilon(choice: Choice | Shape, target: Target, colluders: int, likely: flo
     except (ParameterError, RegimeError, ConversionError):
         return None
     achieved = choice.achieved
-    alike = colluders <= target.colluders or _untouched(choice, colluders)
+    alike = colluders <= target.colluders or _alike(choice, colluders, target.colluders)
     if alike and achieved is not None and achieved.value <= target.delta:
         return min(lost, target.epsilon)  # the promise itself is proven
     return lost
