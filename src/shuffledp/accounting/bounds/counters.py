@@ -123,6 +123,7 @@ def _guaranteed(counter: Counter) -> tuple[Losses, Losses]:
         end,
         _DEEPEST if end.reached else _REVEALING,
         between=_BETWEEN,
+        upper=True,
     )
     return samples.above(), samples.swapped().above()
 

@@ -56,11 +56,13 @@ class Samples:
         every: int = 1,
         between: int = 0,
         parts: tuple[int, ...] = _PARTS,
+        upper: bool = False,
     ) -> Samples:
         """Dense where the profile bends, until it falls below ``deepest`` or vanishes.
 
         ``every`` second point and the like will do where a profile is dear; where it is cheap, some
-        more ``between`` two points join the losses more closely. ``parts``: where it may end.
+        more ``between`` two points join the losses more closely. ``parts``: where it may end; if
+        only ``upper`` ends matter, it ends where they fall no more.
         """
         start = profiles([0.0])
         sd = max(_NARROWEST, *(2.5 * float(side[1][0]) for side in start))
@@ -84,7 +86,7 @@ class Samples:
             if epsilons[-1] == end or max(least) <= deepest:
                 break
             flat = all(side[1][0] == low for side, low in zip(found[-1], least, strict=True))
-            if flat and end < top and len(grid) > 1:  # what is left is revealing
+            if upper and flat and end < top and len(grid) > 1:  # what is left is revealing
                 break
         if end == top and epsilons[-1] < top:
             epsilons.append(top)

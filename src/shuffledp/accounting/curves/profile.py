@@ -126,7 +126,7 @@ class ProfileCurve(Curve):
 
     def likely_above(self, epsilon: float, delta: float) -> bool:
         start = self.start(delta)
-        return start is not None and start.x > _WELL * epsilon
+        return start is not None and not start.sure and start.x > _WELL * epsilon
 
     def seen_below(self, epsilon: float, delta: float) -> bool:
         start = self.start(delta)

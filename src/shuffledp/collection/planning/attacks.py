@@ -61,18 +61,36 @@ def attacks(choice: Choice | Shape, target: Target) -> list[Attack]:
     >>> [attack.share for attack in attacks(best, target)]
     [0.0, 0.01, 0.1]
     """
-    found = []
+    found: list[Attack] = []
     per_user = _per_user(choice)
     known, others = target.epsilon, max(target.n - target.colluders, 1)
     for share in SHARES:
         users = math.ceil(share * target.n)
         bias = None if per_user is None else users * per_user / target.n
         likely = known * math.sqrt(others / max(target.n - users, 1))  # a limit theorem says
-        epsilon = _epsilon(choice, target, users, likely)
+        same = bool(found) and _alike(choice, users, 0)
+        epsilon = found[0].epsilon if same else _epsilon(choice, target, users, likely)
         if epsilon is not None:
             known, others = epsilon, target.n - users
         found.append(Attack(share, epsilon, 0.0 if not users else bias))
     return found
+
+
+def _alike(choice: Choice | Shape, colluders: int, others: int) -> bool:
+    """Whether so many who collude leave as much to hide in: nothing of that comes from users."""
+    if isinstance(choice, Choice):
+        return False
+    try:
+        one, other = (_with(choice.protocol, each) for each in (colluders, others))
+    except ParameterError:  # nobody else is left
+        return False
+    return one.counters() == other.counters()
+
+
+def _with(protocol: Counted, colluders: int) -> Counted:
+    if isinstance(protocol, Crowded):
+        return replace(protocol, colluders=colluders)  # type: ignore[type-var]
+    return protocol  # a threshold hides whoever is honest
 
 
 def _epsilon(choice: Choice | Shape, target: Target, colluders: int, likely: float) -> float | None:
@@ -83,22 +101,16 @@ def _epsilon(choice: Choice | Shape, target: Target, colluders: int, likely: flo
         if isinstance(choice, Choice):
             assert choice.device is not None
             protocol = Shuffled(choice.device.randomizer, target.n, colluders)
-        elif isinstance(choice.protocol, Crowded):
-            protocol = replace(choice.protocol, colluders=colluders)  # type: ignore[type-var]
         else:
-            protocol = choice.protocol  # a threshold hides whoever is honest
+            protocol = _with(choice.protocol, colluders)
         times = choice.messages if isinstance(choice, Choice) else 1
         together = Rounds([(protocol, target.rounds * times)])
         lost = together.guaranteed(expected=likely, delta=target.delta).value
     except (ParameterError, RegimeError, ConversionError):
         return None
-    known = choice.achieved
-    alike = colluders <= target.colluders or (
-        isinstance(choice, Shape)
-        and isinstance(protocol, Counted)
-        and protocol.counters() == choice.protocol.counters()  # nothing of it comes from users
-    )
-    if alike and known is not None and known.value <= target.delta:
+    achieved = choice.achieved
+    alike = colluders <= target.colluders or _alike(choice, colluders, target.colluders)
+    if alike and achieved is not None and achieved.value <= target.delta:
         return min(lost, target.epsilon)  # the promise itself is proven
     return lost
 
