@@ -73,6 +73,7 @@ class Samples:
             grids = [_filled(part, between) for part in grids]
         inside = [[x for x in part.tolist() if x < down(end, SUMS)] for part in grids]
         waiting = [part for part in inside if part]
+        farthest: list[float] = []
         while True:
             if waiting:
                 grid = waiting.pop(0)
@@ -86,8 +87,10 @@ class Samples:
             if epsilons[-1] == end or max(least) <= deepest:
                 break
             flat = all(side[1][0] == low for side, low in zip(found[-1], least, strict=True))
-            if upper and flat and end < top and len(grid) > 1:  # what is left is revealing
-                break
+            if upper and flat and end < top and len(grid) > 1:
+                farthest = farthest or [float(side[1][0]) for side in profiles([end])]
+                if farthest == least:  # what is left is revealing
+                    break
         if end == top and epsilons[-1] < top:
             epsilons.append(top)
             found.append(start)
