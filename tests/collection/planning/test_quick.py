@@ -1,6 +1,7 @@
 """Plans take short ways: they must end where the long ones do."""
 
 import json
+import math
 
 import pytest
 from click.testing import CliRunner
@@ -143,3 +144,12 @@ def test_colluders_planned_for_are_not_taken_for_none() -> None:
     assert none is not None
     assert one is not None
     assert none < one <= 1.0
+
+
+@pytest.mark.parametrize("reached", [math.nextafter(1e-6, 1.0), 1e-6, 0.0, 1.0])
+def test_a_delta_one_rounding_above_its_target_is_above(
+    reached: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Goal, "reached", lambda *_: reached)
+    goal = Goal(1.0, 1e-6)
+    assert (goal.excess(SampleThreshold(0.1, 5)) > 0.0) == (reached > 1e-6)

@@ -33,7 +33,7 @@ _LEAST_VARIANCE, _MOST_VARIANCE, _STRIDE = 1e-2, 1e13, 2.0
 _NEAR = 0.005
 """A delta half a percent below its target will do."""
 _MOST_CENTRE, _MOST_MESSAGES = 10**6, 200
-_MOST_THRESHOLD, _LEAST_DELTA = 1 << 14, 1e-300
+_MOST_THRESHOLD, _LEAST_DELTA, _ABOVE = 1 << 14, 1e-300, 1e-16
 _SPLIT = 0.1
 """Of delta, for what shares tell besides their sum."""
 _STEPS = 1 << 20
@@ -72,6 +72,12 @@ class Goal:
     def met(self, protocol: Counted) -> bool:
         """Whether that is proven to be small enough."""
         return self.reached(protocol) <= self.delta
+
+    def excess(self, protocol: Counted) -> float:
+        """ln of that delta over the target: positive if and only if it is above."""
+        reached = self.reached(protocol)
+        found = math.log(max(reached, _LEAST_DELTA) / self.delta)
+        return min(found, 0.0) if reached <= self.delta else max(found, _ABOVE)
 
     def missed(self) -> ParameterError:
         """For noise that would be too much."""
@@ -245,7 +251,7 @@ def paired_dummies(goal: Goal, n: int, colluders: int = 0) -> Smallest:
 
     @lru_cache(maxsize=64)
     def excess(shape: float) -> float:
-        return math.log(max(goal.reached(make(shape)), _LEAST_DELTA) / goal.delta)
+        return goal.excess(make(shape))
 
     high = _FEWEST_PAIRS
     try:
@@ -297,7 +303,7 @@ def sample_threshold(goal: Goal, rate: float, n: int | None = None) -> Smallest:
         """Nearly straight in the threshold; nothing is shown below 1."""
         if threshold < 1:
             return math.inf
-        return math.log(max(goal.reached(make(threshold)), _LEAST_DELTA) / goal.delta)
+        return goal.excess(make(threshold))
 
     before, low, high = 0, 2, 8
     while excess(low) > 0.0 and excess(high) > 0.0:
