@@ -176,3 +176,11 @@ def test_a_fault_of_ours_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "what a user holds" not in result.output
     monkeypatch.setenv("SHUFFLEDP_TRACEBACK", "1")
     assert isinstance(CliRunner().invoke(main, ["theorems"]).exception, KeyError)
+
+
+def test_one_category_and_all_others_are_two(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("way\n" + "bus\ncar\n" * 300)
+    words = ["run", data, "--column", "way", "--task", "histogram", "--epsilon", 1, "--delta", 1e-3]
+    assert "bus" in good(*words, "--categories", "bus", "--other", "rest").stdout
+    assert "a text file that is there" in bad(*words, "--categories", "nofile.txt")

@@ -413,7 +413,7 @@ def listed(data: str, given: str | None, from_data: bool, other: str) -> tuple[s
             lines = Path(given).read_text(encoding="utf-8-sig").splitlines()
         except (OSError, ValueError) as error:
             raise ParameterError("categories", "a readable text file in UTF-8", given) from error
-    elif len(lines) == 1:
+    elif len(lines) == 1 and not other:
         condition = "two or more values, separated by commas, or a text file that is there"
         raise ParameterError("categories", condition, given)
     known = tuple(line.strip() for line in lines if line.strip())
