@@ -17,7 +17,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from shuffledp.accounting.bounds.laplace_lines import lines, moment
+from shuffledp.accounting.bounds.laplace_lines import moment
+from shuffledp.accounting.bounds.laplace_triples import FORMULA, Triples, triples
 from shuffledp.accounting.bounds.scopes import WIDEST_STEP, is_laplace, one_round
 from shuffledp.accounting.bounds.swap import (
     before,
@@ -45,13 +46,11 @@ _CLASSES = (1.0, 0.96, 0.9, 0.8, 0.6, 0.3, 0.0)
 """Distances of the victim's two values: a bound for each class, the worst counts."""
 _MIXED = (1.0, 0.0)
 """The same where coordinates of a vector have distances of their own: one class for all."""
-_CELL = 0.15
-"""Change of a log-likelihood ratio across a cell, about; for the farthest pairs half as much."""
 _CHARGED, _LEAST_CHARGE, _MOST_CHARGE, _ATTEMPTS, _EASED = 1e-4, 1e-305, -5.0, 6, 0.7
 _NEARLY = 1.5
 """Where pairs leak so much more than the farthest ones, nothing eased will show that they leak less."""
-_SLACK, _SUMMED, _FORMULA = 1e-10, 1e-9, 1e-11
-"""Relative: more than the roundings of whole answers, of sums of positive numbers, of formulas."""
+_SLACK, _SUMMED = 1e-10, 1e-9
+"""Relative: more than the roundings of whole answers, of sums of positive numbers."""
 _STEEPEST = 3.0
 """theta |W| is kept below: moments bound nothing beyond, and ``skewness`` is convex up to 4 only."""
 _POWER = 1.7
@@ -61,86 +60,6 @@ _SHARES, _ALIKE = 8, 1e-7
 """Cells of the share of others left of the victim's middle; what one for all may lose."""
 _STEP, _REACH = 0.01, 12.0
 """Cells of t, and how far, in deviations of the sum."""
-_BLOCK = 1 << 13
-"""Cells computed together: what a processor keeps at hand."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Triples:
-    """Cells of reports for many triples: masses of r, mean ratios, their ranges; distances to neighbours."""
-
-    mass: Array
-    first: tuple[Array, Array, Array]
-    second: tuple[Array, Array, Array]
-    swap: tuple[Array, Array, Array]
-    kinds: tuple[Array, Array]
-    """Which are near another user's value left of the victim's middle, and which right of it."""
-    gap_other: Array
-    gap_victim: Array
-    far: float
-    """Largest distance of the victim's two values; of another user's from their middle:"""
-    limit: float
-
-    @cached_property
-    def blocks(self) -> list[slice]:
-        """Triples whose cells are computed together."""
-        rows, cells = self.mass.shape
-        size = max(_BLOCK // cells, 1)
-        return [slice(at, at + size) for at in range(0, rows, size)]
-
-
-@lru_cache(maxsize=8)
-def _triples(rate: float, near: float, far: float) -> _Triples:
-    """The lines for victim's values at a distance in [near, far]: the first at 0, the second right of it."""
-    others, shorter = lines(rate, near, far)
-    second = np.concatenate([np.full(others.size, far), shorter, shorter])
-    third = np.concatenate([others, np.ones(shorter.size), shorter - 1.0])
-    zero = np.zeros_like(second)
-    gaps = np.concatenate([_gaps(others), np.zeros(2 * shorter.size)])
-    victims = np.concatenate([np.zeros(others.size), _gaps(shorter), _gaps(shorter)])
-    kinks = np.sort(np.stack([zero, second, third, 0.5 * second], axis=1), axis=1)
-    count = max(16, math.ceil(2.0 * rate / (3.0 * _CELL))) * (2 if far == 1.0 else 1)
-    share = np.arange(count) / count
-    inner = kinks[:, :-1, None] + np.diff(kinks, axis=1)[:, :, None] * share
-    edges = np.concatenate([inner.reshape(len(second), -1), kinks[:, -1:]], axis=1)
-    logs, masses = [], []
-    for place in (zero, second, third, 0.5 * second):
-        away = rate * np.abs(edges - place[:, None])
-        inside = np.exp(-np.minimum(away[:, :-1], away[:, 1:]))
-        inside = 0.5 * inside * -np.expm1(-rate * np.diff(edges, axis=1))
-        ends = 0.5 * np.exp(-away[:, [0, -1]])
-        masses.append(np.concatenate([ends[:, :1], inside, ends[:, 1:]], axis=1))
-        logs.append(np.concatenate([-away[:, :1], -away, -away[:, -1:]], axis=1))
-    seen = masses[2] > 0.0
-    base = np.where(seen, masses[2], 1.0)
-
-    def ratio(i: int) -> tuple[Array, Array, Array]:
-        ends = np.exp(logs[i] - logs[2])
-        low, high = np.minimum(ends[:, :-1], ends[:, 1:]), np.maximum(ends[:, :-1], ends[:, 1:])
-        low, high = down(low, _FORMULA), up(high, _FORMULA)
-        return np.clip(np.where(seen, masses[i] / base, low), low, high), low, high
-
-    middle = 0.5 * second
-    return _Triples(
-        masses[2],
-        ratio(0),
-        ratio(1),
-        ratio(3),
-        (third - gaps <= middle, third + gaps >= middle),
-        gaps,
-        victims,
-        far,
-        1.0 - 0.5 * near,
-    )
-
-
-def _gaps(places: Array) -> Array:
-    """Distance to the farther neighbour."""
-    if places.size < 2:
-        return np.zeros_like(places)
-    steps = np.abs(np.diff(places))
-    farther: Array = np.maximum(np.append(steps, 0.0), np.append(0.0, steps))
-    return farther
 
 
 @lru_cache(maxsize=8)
@@ -178,7 +97,7 @@ class _Moved:
     """The least T."""
 
 
-def _moved(cells: _Triples, rate: float, e: float, window: float, step: float = 0.0) -> _Moved:
+def _moved(cells: Triples, rate: float, e: float, window: float, step: float = 0.0) -> _Moved:
     least, most = _swap_range(cells, rate, step)
     values, weights = [], []
     for rows in cells.blocks:
@@ -199,15 +118,15 @@ def _moved(cells: _Triples, rate: float, e: float, window: float, step: float = 
         values,
         weights,
         up(most / window / (1.0 - span), _SUMMED),
-        down((1.0 - e) / (1.0 + (most - 1.0) / window), _FORMULA),
+        down((1.0 - e) / (1.0 + (most - 1.0) / window), FORMULA),
         window,
     )
 
 
-def _swap_range(cells: _Triples, rate: float, step: float) -> tuple[float, float]:
+def _swap_range(cells: Triples, rate: float, step: float) -> tuple[float, float]:
     """Of rho / r; on a grid rho is around a place at most half a step from the middle."""
     reach = rate * (cells.limit + 0.5 * step)
-    return down(math.exp(-reach), _FORMULA), up(math.exp(reach), _FORMULA)
+    return down(math.exp(-reach), FORMULA), up(math.exp(reach), FORMULA)
 
 
 def many_enough(eps0: float, check_in: float, n: int) -> bool:
@@ -264,7 +183,7 @@ def laplace_delta(
 def alone(rate: float, distance: float, epsilon: float, step: float = 0.0) -> float:
     """What one report tells of values at most so far apart; on a grid it tells a little more."""
     found = -math.expm1(min(0.5 * (epsilon - rate * distance), 0.0))
-    return up(found * (1.0 + math.tanh(0.5 * rate * step)), _FORMULA)
+    return up(found * (1.0 + math.tanh(0.5 * rate * step)), FORMULA)
 
 
 @lru_cache(maxsize=512)
@@ -288,7 +207,7 @@ def _class_delta(
     step: float = 0.0,
 ) -> float:
     """For pairs at a distance between the two ends; q: chance that a user reports."""
-    cells = _triples(rate, *ends)
+    cells = triples(rate, *ends)
     m, e = n - 1, math.exp(epsilon)
     low, high, spread = _window(cells, rate, q, n, log_charge, step)
     convex = 0.5 / (low - spread) if low > 2.0 * spread else math.inf  # no rate may be below
@@ -304,7 +223,7 @@ def _class_delta(
 
 
 def _window(
-    cells: _Triples, rate: float, q: float, n: int, log_charge: float, step: float
+    cells: Triples, rate: float, q: float, n: int, log_charge: float, step: float
 ) -> tuple[float, float, float]:
     """Where T lies but for this chance, whatever the others hold, and how far a swap moves it."""
     law = _thinned(_swap_law(rate, cells.limit + 0.5 * step, step), q)
@@ -313,8 +232,8 @@ def _window(
     below, above = (
         deviation([(n - 1, (law,))], log_charge - math.log(2.0), sign) for sign in (-1.0, 1.0)
     )
-    low = down(max(n - below - spread, 1.0 + (n - 1) * least), _FORMULA)
-    return low, up(n + above + spread, _FORMULA), spread
+    low = down(max(n - below - spread, 1.0 + (n - 1) * least), FORMULA)
+    return low, up(n + above + spread, FORMULA), spread
 
 
 def _thinned(law: OtherLaw, rate: float) -> OtherLaw:
@@ -332,7 +251,7 @@ def _thinned(law: OtherLaw, rate: float) -> OtherLaw:
 @lru_cache(maxsize=32)
 def _power(rate: float, ends: tuple[float, float], check_in: float) -> float:
     """mu^2 of the limit of many users, times n."""
-    cells = _triples(rate, *ends)
+    cells = triples(rate, *ends)
     (a, *_), (b, *_) = cells.first, cells.second
     return check_in * float((cells.mass * (a - b) ** 2).sum(axis=1).max())
 
@@ -342,7 +261,7 @@ class _Tilted:
 
     def __init__(
         self,
-        cells: _Triples,
+        cells: Triples,
         moved: _Moved,
         rate: float,
         q: float,
@@ -438,13 +357,13 @@ class _Tilted:
             """The least and the largest for any g; the logarithm is convex in g."""
             flat = min(max(low + arriving - 1.0 / lam, least), most)
             found = [math.exp(-lam * g) / (1.0 + (arriving - g) / low) for g in (flat, least, most)]
-            return down(found[0], _FORMULA), up(max(found), _FORMULA)
+            return down(found[0], FORMULA), up(max(found), FORMULA)
 
         (least_raised, raised), (lowered, most_lowered) = weights(least), weights(most)
         told = self.q * alone(self.rate, self.cells.far, math.log(e), self.step)  # E V+, at most
         below = (e - 1.0) * most_lowered + max(most_lowered - least_raised, 0.0) * told
         above = (1.0 - e) * lowered + max(raised - lowered, 0.0) * told
-        return -up(below, _FORMULA), above + _FORMULA * (e - 1.0 + told)
+        return -up(below, FORMULA), above + FORMULA * (e - 1.0 + told)
 
     def _rises(self, theta: float, steep: float) -> Array:
         """M(theta) - 1 of the triples computed."""
