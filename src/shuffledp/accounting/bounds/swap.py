@@ -1,8 +1,8 @@
 """The swap bound: the victim's report exchanged with one that is chosen by looking at the reports.
 
-Symbols as in docs/proofs/swap.md: the victim's report has law a or b, another user's r; g = w rho / r;
-V = w (a - e b) / r, e = exp(epsilon); T = w + the sum of g over the other reports. Weights w are 1
-unless users are of several classes; T is then near n.
+Symbols as in docs/proofs/swap.md: the victim's report has law a or b, another user's r;
+g = w rho / r; V = w (a - e b) / r, e = exp(epsilon); T = w + the sum of g over the other reports.
+Weights w are 1 unless users are of several classes; T is then near n.
 """
 
 from __future__ import annotations
@@ -242,11 +242,14 @@ def _curve(randomizer: Randomizer, n: int) -> SwapCurve:
 @bound(
     Theorem(
         id="swap",
-        citation="our own; near it: arXiv 2602.09029 (limits of fixed compositions), 2601.19154 (the gap it closes)",
-        statement="delta(eps) <= E[(sum of V_K / T_K)+] after the victim's report changed places with one chosen"
-        " by looking at the reports; the supremum over what others hold is inside the integral",
-        validity="randomizers of few kinds of known laws, 1e-4 <= eps0 <= 30, n >= 10, check-in of at least 1e-6;"
-        " what a user reports depends on that user's value alone, not on other reports",
+        citation="our own; near it: arXiv 2602.09029 (limits of fixed compositions),"
+        " 2601.19154 (the gap it closes)",
+        statement="delta(eps) <= E[(sum of V_K / T_K)+] after the victim's report changed places"
+        " with one chosen by looking at the reports; the supremum over what others hold is inside"
+        " the integral",
+        validity="randomizers of few kinds of known laws, 1e-4 <= eps0 <= 30, n >= 10, check-in of"
+        " at least 1e-6; what a user reports depends on that user's value alone, not on other"
+        " reports",
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/swap.md",
@@ -264,10 +267,10 @@ def swap(randomizer: Randomizer, n: int) -> Curve:
     Theorem(
         id="swap-ldp",
         citation="our own",
-        statement="the swap bound over all eps0-LDP randomizers: their ratios are staircases, laws of the ratios"
-        " (a/r, b/r) mixtures of six",
-        validity="one eps0-LDP randomizer, the same for all users, 1e-4 <= eps0 <= 30, n >= 10; what a user"
-        " reports depends on that user's value alone, not on other reports",
+        statement="the swap bound over all eps0-LDP randomizers: their ratios are staircases, laws"
+        " of the ratios (a/r, b/r) mixtures of six",
+        validity="one eps0-LDP randomizer, the same for all users, 1e-4 <= eps0 <= 30, n >= 10;"
+        " what a user reports depends on that user's value alone, not on other reports",
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/swap.md",
@@ -297,10 +300,11 @@ def _whole_class(randomizer: Randomizer) -> LDP:
     Theorem(
         id="swap-staircase",
         citation="our own",
-        statement="the swap bound over all eps0-LDP randomizers, with what all laws have in common in the"
-        " victim's place; cells of how much that is",
-        validity="one eps0-LDP randomizer, the same for all users, 1.5 <= eps0 <= 3.5, n from 30 to 1000 e^eps0; what"
-        " a user reports depends on that user's value alone, not on other reports",
+        statement="the swap bound over all eps0-LDP randomizers, with what all laws have in common"
+        " in the victim's place; cells of how much that is",
+        validity="one eps0-LDP randomizer, the same for all users, 1.5 <= eps0 <= 3.5, n from 30 to"
+        " 1000 e^eps0; what a user reports depends on that user's value alone, not on other"
+        " reports",
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/swap.md",
@@ -353,7 +357,7 @@ Others = Sequence[tuple[int, tuple[OtherLaw, ...]]]
 
 
 def _crowds(pair: Swap, counts: tuple[int, ...]) -> list[tuple[float, Others]]:
-    """For each class in whose place something may arrive: the weight of the place, and the others."""
+    """For each class in whose place something may arrive: its weight, and the others."""
     slots = {kind.slot: kind.weight for kinds in pair.arrivals for kind in kinds}
     return [
         (weight, [(m, pair.of_class(k)) for k, m in enumerate(_without(counts, slot)) if m])
@@ -377,7 +381,7 @@ def charge_aimed(value: float) -> float:
 
 
 def expected_charge(power: float, epsilon: float) -> float:
-    """log of the charge to begin with: that of the limit of many users, of mu^2 = power, and less."""
+    """log of the charge to begin with: that of the limit of many users (mu^2 = power), or less."""
     mu = math.sqrt(max(power, 1e-300))
     depth = epsilon / mu
     about = min(math.log(mu), 0.0) - 0.5 * depth * depth - 2.0 * math.log1p(depth)
@@ -385,7 +389,7 @@ def expected_charge(power: float, epsilon: float) -> float:
 
 
 def deviation(others: Others, log_chance: float, sign: float) -> float:
-    """s such that sign (sum of g - its mean) > s has at most this chance, whichever laws they have."""
+    """s such that sign (sum of g - its mean) > s has at most this chance, whatever their laws."""
     reach = max(float(np.abs(x.swap - x.weight).max()) for _, laws in others for x in laws)
     if reach == 0.0:
         return 0.0
@@ -409,7 +413,7 @@ _laguerre = lru_cache(maxsize=_NODES)(np.polynomial.laguerre.laggauss)
 
 
 def exponentials(low: float, high: float, least: float = 0.0) -> tuple[Array, Array]:
-    """Factors and rates: 1 / T is at most the sum of factor e^(-rate T) on [low, high], and near it.
+    """Factors and rates: on [low, high] 1 / T is at most the sum of factor e^(-rate T), and near.
 
     No rate is below ``least``, which must be below 1 / sqrt(low high).
     """
@@ -462,7 +466,7 @@ def _moved_laws(
     low: float,
     high: float,
 ) -> SeveralLaws:
-    """For each partner, W: the largest V / (1 + (g at the arrival - g) / T) over T in the window."""
+    """For each partner, W: the largest V / (1 + (g at the arrival - g) / T) in the window of T."""
     classes = pair.classes or (0,) * len(pair.laws)
     partners = sorted((p for p in kind.partners if others[classes[p[0]]]), key=lambda p: p[0])
     numbers = [classes[law] for law, _, _ in partners]

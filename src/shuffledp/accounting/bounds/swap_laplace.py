@@ -41,18 +41,19 @@ from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.rounding import Array, down, roundings, up
 
 _LEAST_BUDGET, _MOST_BUDGET, _LEAST_RATE, _LEAST_USERS = 0.01, 12.0, 1e-3, 100
-"""The users, times their check-in, must also be so many that others are likely to report where the victim does."""
+"""The users, times their check-in, must also be so many that others are likely to report where the
+victim does."""
 _CLASSES = (1.0, 0.96, 0.9, 0.8, 0.6, 0.3, 0.0)
 """Distances of the victim's two values: a bound for each class, the worst counts."""
 _MIXED = (1.0, 0.0)
 """The same where coordinates of a vector have distances of their own: one class for all."""
 _CHARGED, _LEAST_CHARGE, _MOST_CHARGE, _ATTEMPTS, _EASED = 1e-4, 1e-305, -5.0, 6, 0.7
 _NEARLY = 1.5
-"""Where pairs leak so much more than the farthest ones, nothing eased will show that they leak less."""
+"""Where pairs leak so much more than the farthest ones, nothing eased shows that they leak less."""
 _SLACK, _SUMMED = 1e-10, 1e-9
 """Relative: more than the roundings of whole answers, of sums of positive numbers."""
 _STEEPEST = 3.0
-"""theta |W| is kept below: moments bound nothing beyond, and ``skewness`` is convex up to 4 only."""
+"""theta |W| is kept below: moments bound nothing beyond; ``skewness`` is convex up to 4 only."""
 _POWER = 1.7
 _SETTLED = 1e-6
 """theta is then near enough to the best: its bound, at its least, hardly changes."""
@@ -64,7 +65,7 @@ _STEP, _REACH = 0.01, 12.0
 
 @lru_cache(maxsize=8)
 def _swap_law(rate: float, distance: float, step: float) -> OtherLaw:
-    """rho / r where the two are so far apart, spread within cells and steps: the widest there is."""
+    """rho / r where the two are so far apart, spread within cells and steps: as wide as it gets."""
     count = max(64, math.ceil(2.0 * rate * distance / 0.02))
     edges = np.linspace(0.0, distance, count + 1)
     ends = np.exp(rate * (2.0 * edges - distance))  # rho at the right end, r at the left
@@ -280,7 +281,8 @@ class _Tilted:
             self.swap.append(down(mean, _SUMMED) - 0.125 * lam * wide**2)
             blurs.append((cells.mass[rows] * wide * (values[1] - values[0])).sum(axis=1))
         self.blur = 0.25 * lam * up(np.concatenate(blurs), _SUMMED)
-        # |V| and |W| are at most this times the other, so moments of V, convex in V alone, bound those of W
+        # |V| and |W| are at most this times the other: moments of V, convex in V alone, bound
+        # those of W
         self.other = (1.0 + moved.excess) / (1.0 - moved.excess)
         largest = np.concatenate([np.abs(x).max(axis=(0, 2)) for x in self.values])
         shift = e * (1.0 + moved.excess) * math.exp(rate) * np.expm1(0.5 * rate * cells.gap_victim)
@@ -304,8 +306,8 @@ class _Tilted:
 
     def _ends(self, theta: float) -> list[tuple[float, float, float]]:
         """For values left of the middle and right of it: the largest K = log M(theta), the least
-        variance of W once normal noise has lifted each law to it, and the largest E (W - W')^4 / 24,
-        all tilted by theta W - lam g.
+        variance of W once normal noise has lifted each law to it, and the largest
+        E (W - W')^4 / 24, all tilted by theta W - lam g.
         """
         q, lam = self.q, self.lam
         steep = theta * self.widest + lam * self.most
@@ -422,7 +424,7 @@ class _Tilted:
         return (root + added) * math.exp(theta * along * factor * math.exp(self.rate) / k)
 
     def _best_theta(self, m: int) -> float:
-        """About the best theta for the kind that needs the least, whose M is largest; any is valid."""
+        """Near the best theta for the kind that needs the least (of largest M); any is valid."""
         blocks = zip(self.weights, self.values, strict=True)
         spreads = np.concatenate([(w * v * v).sum(axis=(0, 2)) for w, v in blocks])
         rows = [int(np.argmax(np.where(kind, spreads, -1.0))) for kind in self.cells.kinds]
@@ -531,9 +533,10 @@ def _laplace(randomizer: Randomizer) -> _Noise:
         id="swap-laplace",
         citation="our own",
         statement="the swap bound over all numbers that the victim and the others may hold",
-        validity="Laplace noise on an interval, or discrete Laplace noise with eps0 / levels <= 0.05, of numbers or of one coordinate of vectors; 0.01 <= eps0 <= 12,"
-        " check-in of at least 1e-3, n times that at least 100 and 8 e^(1.5 eps0); what a user reports depends on that user's value alone, not on other"
-        " reports",
+        validity="Laplace noise on an interval, or discrete Laplace noise with"
+        " eps0 / levels <= 0.05, of numbers or of one coordinate of vectors; 0.01 <= eps0 <= 12,"
+        " check-in of at least 1e-3, n times that at least 100 and 8 e^(1.5 eps0); what a user"
+        " reports depends on that user's value alone, not on other reports",
         status=Status.PROVEN,
         direction=Direction.UPPER,
         proof="proofs/swap.md",

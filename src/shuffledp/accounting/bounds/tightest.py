@@ -28,8 +28,8 @@ _T = TypeVar("_T")
 class Tightest(Curve):
     """Several bounds on the same end as one curve: at each point the best of their answers.
 
-    ``make`` builds the curve of a bound when it is first needed. A bound without an answer is passed
-    over; where none has one, the first of them says why.
+    ``make`` builds the curve of a bound when it is first needed. A bound without an answer is
+    passed over; where none has one, the first of them says why.
     """
 
     kind = "tightest"
@@ -111,7 +111,7 @@ class Tightest(Curve):
     def quick_delta(
         self, epsilon: float, width: float, enough: float | None = None, wanted: float = 0.0
     ) -> Value:
-        """As ``best``, of upper bounds, which may be so much larger; or the first that is ``enough``.
+        """As ``best``, of upper bounds, which may be so much larger; or the first that is enough.
 
         Dear bounds are asked only while no other reaches what is ``wanted``.
         """
@@ -133,8 +133,8 @@ class Tightest(Curve):
     def _most(self, delta: float, most: float) -> Value:
         """The largest epsilon.
 
-        Begins with the bound likely to be largest: a look at most others then shows them to be less.
-        Dear ones wait until the others have answered.
+        Begins with the bound likely to be largest: a look at most others then shows them to be
+        less. Dear ones wait until the others have answered.
         """
 
         def likely(bound: Bound[Curve]) -> float:
@@ -172,7 +172,7 @@ class Tightest(Curve):
         return [pick(column) for column in zip(*rows, strict=True)]
 
     def useful(self) -> Sequence[Bound[Curve]]:
-        """Those with the tightest delta somewhere, dear ones left out or not, and those without a delta."""
+        """The tightest in delta somewhere, with and without dear ones, and those with no delta."""
         bounds = list(self)
         if len(bounds) < 2:
             return bounds
@@ -227,7 +227,7 @@ class Tightest(Curve):
         return self._curves[bound.theorem.id]
 
     def _pick(self, quantity: str) -> Callable[..., Any]:
-        """Least loss of upper bounds, most of lower ones; a trade-off is large where the loss is small."""
+        """Least loss of upper bounds, most of lower ones; a large trade-off is a small loss."""
         return max if next(iter(self)).leaks != (quantity == "tradeoff") else min
 
 
