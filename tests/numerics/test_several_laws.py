@@ -9,7 +9,7 @@ import pytest
 
 from shuffledp.numerics import several_laws
 from shuffledp.numerics.rounding import roundings
-from shuffledp.numerics.several_laws import SeveralLaws
+from shuffledp.numerics.several_laws import SeveralLaws, Sums
 from tests.oracles.swap import expected_excess
 
 ZERO, SURE = np.zeros(1), np.ones(1)
@@ -111,7 +111,7 @@ def test_log_mgf_and_its_error() -> None:
 def test_moduli_are_not_below_the_truth() -> None:
     rng = np.random.default_rng(5)
     laws, edges = _random(rng, 2, 3), np.array([0.0, 1e-9, 1e-3, 0.5, 2.0, 40.0])
-    found = laws._modulus(laws.weights, laws.values, edges)
+    found = laws._modulus(laws.weights, laws.values, np.stack([edges, edges]))
     with mpmath.workprec(200):
         for x, t in itertools.product(range(2), range(edges.size)):
             terms = zip(laws.weights[x].tolist(), laws.values[x].tolist(), strict=True)
@@ -196,3 +196,44 @@ def test_cells_reach_as_far_as_is_not_charged(
     assert edges[1] * sd <= math.sqrt(2.4 * width) * (1.0 + 1e-12)
     assert np.diff(edges).max() * deviation <= several_laws._WIDEST * (1.0 + 1e-9)
     assert smoothing <= 0.2 * max(sd, 1.0 / theta)
+
+
+def test_sums_of_other_sizes_have_cells_of_their_own() -> None:
+    """Each begins with those it has alone; what is added is farther out."""
+    sums = [(1e-3, 1.0, 1.0), (5.0, 80.0, 2.0), (1e9, 1e-9, 1e9)]
+    edges, smooth = several_laws._partitions(*np.array(sums).T, 2e-3)
+    for k, one in enumerate(sums):
+        places, smoothing = several_laws._edges(*one, 2e-3)
+        assert edges[k, : places.size].tolist() == places.tolist()
+        assert smooth[k] == smoothing
+    assert (np.diff(edges) > 0.0).all()
+    assert edges.shape[1] < 2000
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sums_asked_together_are_those_asked_alone(seed: int) -> None:
+    """Each with laws, users, rate and Y of its own; both are above every choice of laws."""
+    rng = np.random.default_rng(80 + seed)
+    laws, starts = _random(rng, 5, 2, 10.0 ** rng.uniform(-1.0, 0.5)), (0, 2, 3)
+    together = SeveralLaws(laws.weights, laws.values, laws.decays, laws.error, starts)
+    users = np.array([[3.0, 2.0, 0.0], [0.0, 0.0, 2.0 + seed % 3]])
+    lam, chance = rng.uniform(0.0, 0.7, 2), rng.dirichlet(np.ones(2), 2)
+    first = rng.uniform(-0.5, 1.0, (2, 2))
+    found, thetas = together.log_excesses(Sums(users, lam, first, chance), 2e-3)
+    rows = list(zip(laws.weights, laws.values, laws.decays, strict=True))
+    for k, (begin, end, inner) in enumerate([(0, 3, (0, 2)), (3, 5, (0,))]):
+        part = (x[begin:end] for x in (laws.weights, laws.values, laws.decays))
+        alone = SeveralLaws(*part, laws.error, inner)
+        counts = [int(m) for m in users[k] if m]
+        log, theta = alone.log_excess(counts, float(lam[k]), first[k], chance[k], 2e-3)
+        assert found[k] == pytest.approx(log, rel=0.0, abs=2e-2)
+        assert thetas[k] == pytest.approx(theta, rel=0.1)
+        choices = [
+            itertools.combinations_with_replacement(rows[begin + i : begin + j], m)
+            for i, j, m in zip(inner, (*inner[1:], end - begin), counts, strict=True)
+        ]
+        truth = max(
+            expected_excess(list(itertools.chain(*each)), float(lam[k]), first[k], chance[k])
+            for each in itertools.product(*choices)
+        )
+        assert truth <= math.exp(found[k])

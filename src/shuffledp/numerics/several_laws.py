@@ -19,9 +19,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.numerics.rounding import Array, all_orders, down, roundings, up
 
@@ -39,6 +41,34 @@ _WIDEST = 0.2
 _MOST_CELLS = 600
 """Of the widest; where more would be needed, more is smoothed."""
 _FARTHEST = 1e12
+
+
+_Values = TypeVar("_Values", NDArray[np.float64], NDArray[np.intp])
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums Y + W_1 + ... + W_m, a row each; each class of laws is part of one of them.
+
+    ``users``: how many of each class, a column a class; Y = ``first`` with probability ``chance``.
+    """
+
+    users: Array
+    lam: Array
+    first: Array
+    chance: Array
+
+    @classmethod
+    def one(cls, counts: Sequence[int], lam: float, first: Array, chance: Array) -> Sums:
+        """A single sum, of all classes."""
+        users = np.array([counts], dtype=np.float64)
+        return cls(users, np.array([lam]), first[None], chance[None])
+
+    @cached_property
+    def owners(self) -> NDArray[np.intp]:
+        """The sum that each class is part of."""
+        found: NDArray[np.intp] = self.users.argmax(axis=0)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +92,17 @@ class SeveralLaws:
         found: Array = np.maximum.reduceat(rows, self.starts, axis=0)
         return found
 
-    def _rows(self, classes: Array) -> Array:
+    def _rows(self, classes: _Values) -> _Values:
         """What holds of a class, for each of its rows."""
-        sizes = np.diff([*self.starts, len(self.weights)])
-        found: Array = np.repeat(classes, sizes)
+        return np.repeat(classes, np.diff([*self.starts, len(self.weights)]))
+
+    def _of_sums(self, sums: Sums, rows: Array) -> Array:
+        """The largest of these numbers >= 0 among the laws of each sum."""
+        found: Array = np.where(sums.users > 0.0, self._largest(rows), 0.0).max(axis=1)
         return found
 
-    def _log_mgf(self, theta: float, lam: float) -> tuple[Array, Array, Array]:
-        """log M_x(theta), a bound on its error, and the exponents."""
+    def _log_mgf(self, theta: float | Array, lam: float | Array) -> tuple[Array, Array, Array]:
+        """log M_x(theta), a bound on its error, and the exponents; theta and lam may be columns."""
         x = theta * self.values - lam * self.decays
         moved, tilted = self.weights * np.expm1(x), self.weights * np.exp(x)
         drift = moved.sum(axis=1)
@@ -82,44 +115,45 @@ class SeveralLaws:
         log_m = np.where(near, np.log1p(np.maximum(drift, -0.5)), np.log(total))
         return log_m, all_orders(slack / total) + roundings(4.0) * np.abs(log_m), x
 
-    def best_theta(
-        self,
-        counts: Sequence[int],
-        lam: float,
-        first: Array,
-        chance: Array,
-        start: float | None = None,
-    ) -> float:
-        """About the minimiser of E e^(theta Y) prod sup M^(m_k) / theta^_POWER;
+    def best_theta(self, counts: Sequence[int], lam: float, first: Array, chance: Array) -> float:
+        """For one sum, as ``log_excess`` has them."""
+        return float(self._best_thetas(Sums.one(counts, lam, first, chance), None)[0])
+
+    def _best_thetas(self, sums: Sums, start: Array | None) -> Array:
+        """About the minimisers of E e^(theta Y) prod sup M^(m_k) / theta^_POWER;
         any theta > 0 is valid."""
-        users = np.array(counts, dtype=np.float64)
-        reach = float(np.abs(self.values).max())
-        top = max(reach, float(np.abs(first).max()), 1e-300)
-        most = math.log(_MOST_EXPONENT / top)
-        low, high = math.log(0.1 / (float(users.sum()) + 1.0) / top), most
-        u = 0.5 * (low + high) if start is None else min(math.log(start), most)
+        users, first = sums.users, sums.first
+        reach = self._of_sums(sums, np.abs(self.values).max(axis=1))
+        top = np.maximum(np.maximum(reach, np.abs(first).max(axis=1)), 1e-300)
+        high = most = np.log(_MOST_EXPONENT / top)
+        low = np.log(0.1 / (users.sum(axis=1) + 1.0) / top)
+        owner = self._rows(sums.owners)
+        quiet = np.exp(-sums.lam[owner, None] * self.decays) * self.weights
+        moved = first - first.max(axis=1, keepdims=True)
         ends = [*self.starts[1:], len(self.weights)]
+        u = 0.5 * (low + high) if start is None else np.minimum(np.log(start), most)
         for _ in range(_STEPS):
-            theta = math.exp(u)
-            tilted = self.weights * np.exp(theta * self.values - lam * self.decays)
+            theta = np.exp(u)
+            tilted = quiet * np.exp(theta[owner, None] * self.values)
             totals = tilted.sum(axis=1)
-            at = [i + int(np.argmax(totals[i:j])) for i, j in zip(self.starts, ends, strict=True)]
-            p = tilted[at] / totals[at, None]
-            means = (p * self.values[at]).sum(axis=1)
-            y = chance * np.exp(theta * (first - first.max()))
-            slope = theta * (float(users @ means) + float(y @ first) / float(y.sum())) - _POWER
-            if slope > 0.0:
-                high = u
-            else:
-                low = u
-            variances = (p * (self.values[at] - means[:, None]) ** 2).sum(axis=1)
-            spread = theta * theta * float(users @ variances)
-            step = u - slope / (spread + abs(slope + _POWER) + 1.0)
-            new = step if low < step < high else 0.5 * (low + high)
-            if abs(new - u) < 0.01 or high - low < 0.01:
-                return math.exp(min(new, most))
+            at = [i + int(totals[i:j].argmax()) for i, j in zip(self.starts, ends, strict=True)]
+            p, values = tilted[at] / totals[at, None], self.values[at]
+            means = (p * values).sum(axis=1)
+            y = sums.chance * np.exp(theta[:, None] * moved)
+            slope = users @ means + (y * first).sum(axis=1) / y.sum(axis=1)
+            slope = theta * slope - _POWER
+            falls = slope > 0.0
+            high, low = np.where(falls, u, high), np.where(falls, low, u)
+            variances = (p * (values - means[:, None]) ** 2).sum(axis=1)
+            spread = theta * theta * (users @ variances)
+            step = u - slope / (spread + np.abs(slope + _POWER) + 1.0)
+            new = np.where((low < step) & (step < high), step, 0.5 * (low + high))
+            if ((np.abs(new - u) < 0.01) | (high - low < 0.01)).all():
+                u = np.minimum(new, most)
+                break
             u = new
-        return math.exp(u)
+        found: Array = np.exp(u)
+        return found
 
     def log_excess(
         self,
@@ -134,49 +168,57 @@ class SeveralLaws:
 
         Y = ``first`` with probability ``chance``.
         """
-        users = np.array(counts, dtype=np.float64)
-        m = float(users.sum())
-        theta = self.best_theta(counts, lam, first, chance, start)
-        log_m, log_error, x = self._log_mgf(theta, lam)
+        begin = None if start is None else np.array([start])
+        logs, thetas = self.log_excesses(Sums.one(counts, lam, first, chance), width, begin)
+        return float(logs[0]), float(thetas[0])
+
+    def log_excesses(
+        self, sums: Sums, width: float, start: Array | None = None
+    ) -> tuple[Array, Array]:
+        """For each of several sums log of the bound, and the theta used."""
+        users, owner = sums.users, self._rows(sums.owners)
+        m = users.sum(axis=1)
+        thetas = self._best_thetas(sums, start)
+        theta = thetas[owner]
+        log_m, log_error, x = self._log_mgf(theta[:, None], sums.lam[owner, None])
         p = self.weights * np.exp(x - log_m[:, None])
         centred = self.values - (p * self.values).sum(axis=1)[:, None]
         variance = up((p * centred**2).sum(axis=1), _SUMMED)
-        highest = self._largest(log_m)
-        sd = math.sqrt(
-            float(users @ self._largest(np.where(log_m == self._rows(highest), variance, 0.0)))
-        )
-        sd = sd or 1.0 / theta
-        edges, smooth = _edges(theta, sd, math.sqrt(float(variance.max())) or theta, width)
-        noise = 2.0 * (self._rows(highest) - log_m) / theta**2 + smooth * smooth / m
+        highest = self._rows(self._largest(log_m))
+        sd = np.sqrt(users @ self._largest(np.where(log_m == highest, variance, 0.0)))
+        sd = np.where(sd > 0.0, sd, 1.0 / thetas)
+        widest = np.sqrt(self._of_sums(sums, variance))
+        edges, smooth = _partitions(thetas, sd, np.where(widest > 0.0, widest, thetas), width)
+        places = edges[owner]
+        noise = 2.0 * (highest - log_m) / theta**2 + (smooth * smooth / m)[owner]
         height = log_m + log_error + up(0.5 * noise * theta**2, roundings(4.0))
         heights = users * self._largest(height)
-        top = float(heights.sum())
         # the computed characteristic function at t is off by at most slope * t
         relative = (
-            self.error + log_error + roundings(4.0 * (float(np.abs(x).max()) + 8.0 + p.shape[1]))
+            self.error + log_error + roundings(4.0 * (np.abs(x).max(axis=1) + 8.0 + p.shape[1]))
         )
         slope = all_orders(relative * (p * np.abs(centred)).sum(axis=1))
-        decay = np.multiply.outer(noise, edges * edges)
-        lack = self._modulus(p, centred, edges) * np.exp(-decay) + np.expm1(-decay)
-        lack += 3.0 * slope[:, None] * edges + roundings(8.0) * np.abs(lack)
-        rise = (variance + noise)[:, None] * np.diff(edges) ** 2 / 4.0
-        left, right = _shares(lack, rise, m)
+        decay = noise[:, None] * places**2
+        lack = self._modulus(p, centred, places) * np.exp(-decay) + np.expm1(-decay)
+        lack += 3.0 * slope[:, None] * places + roundings(8.0) * np.abs(lack)
+        rise = (variance + noise)[:, None] * np.diff(places) ** 2 / 4.0
+        left, right = _shares(lack, rise, m[owner, None])
         level = np.exp(_ends(self._largest(left), self._largest(right), users))
-        total = float((level * _weights(edges, theta)).sum())
-        total += math.exp(-0.5 * (smooth * edges[-1]) ** 2) / edges[-1]
-        peak = theta * float(first.max())
-        moment = float(chance @ np.exp(theta * first - peak))
-        result = math.log(total / math.pi) + top + peak + math.log(moment)
-        size = float(np.abs(heights).sum()) + abs(peak)
-        return result + 1e-11 + roundings(16.0 + len(counts)) * size, theta
+        total = (level * _weights(edges, thetas[:, None])).sum(axis=(0, 2))
+        total += np.exp(-0.5 * (smooth * edges[:, -1]) ** 2) / edges[:, -1]
+        peak = thetas * sums.first.max(axis=1)
+        moment = (sums.chance * np.exp(thetas[:, None] * sums.first - peak[:, None])).sum(axis=1)
+        result = np.log(total / math.pi) + heights.sum(axis=1) + peak + np.log(moment)
+        size = np.abs(heights).sum(axis=1) + np.abs(peak)
+        return result + 1e-11 + roundings(16.0 + users.shape[1]) * size, thetas
 
     def _modulus(self, p: Array, centred: Array, edges: Array) -> Array:
-        """|E e^(itW)|^2 - 1 at the edges, under each row of the tilted laws p."""
+        """|E e^(itW)|^2 - 1 at the edges of each row, under the tilted laws p."""
         rows, atoms = p.shape
-        found = np.empty((rows, edges.size))
+        found = np.empty_like(edges)
         block = max(_BLOCK // (rows * atoms), 1)
-        for i in range(0, edges.size, block):
-            angle = centred[:, :, None] * edges[i : i + block]
+        for i in range(0, edges.shape[1], block):
+            angle = centred[:, :, None] * edges[:, None, i : i + block]
             half = np.sin(0.5 * angle)
             re = -2.0 * np.einsum("xv,xvt->xt", p, half * half)
             im = np.einsum("xv,xvt->xt", p, np.sin(angle))
@@ -184,14 +226,14 @@ class SeveralLaws:
         return found
 
 
-def _shares(lack: Array, rise: Array, m: float) -> tuple[Array, Array]:
+def _shares(lack: Array, rise: Array, m: float | Array) -> tuple[Array, Array]:
     """At both ends of each cell, less 1: a linear bound on |N_x / N_x(theta)|^2 between them.
 
     Where it would exceed 1 at an end, it is the larger end, at most 1, on the whole cell.
     """
     left, right = lack[:, :-1] + rise, lack[:, 1:] + rise
     most = np.maximum(left, right)
-    flat = most > max(1.0 / m, 1e-15) if m > 1.0 else np.ones_like(rise, np.bool_)
+    flat = (most > np.maximum(1.0 / m, 1e-15)) | np.less_equal(m, 1.0)
     most = np.minimum(most, 0.0)
     least = -1.0 + 1e-15
     return np.maximum(np.where(flat, most, left), least), np.maximum(
@@ -202,11 +244,12 @@ def _shares(lack: Array, rise: Array, m: float) -> tuple[Array, Array]:
 def _ends(left: Array, right: Array, counts: Array) -> Array:
     """At both ends of each cell, ln of a bound with chord above prod_k (1 + f_k)^(m_k / 2).
 
-    f_k is at most convex between ``left`` and ``right``. With u_k = (1 + f_k) / (1 + left_k) the
-    weighted mean of the u_k is above their geometric mean, and its power m / 2 >= 1 is convex; or
-    each f_k is at most its larger end.
+    ``counts``: the m_k, or a row of them for each of several sums. f_k is at most convex between
+    ``left`` and ``right``. With u_k = (1 + f_k) / (1 + left_k) the weighted mean of the u_k is
+    above their geometric mean, and its power m / 2 >= 1 is convex; or each f_k is at most its
+    larger end.
     """
-    m = float(counts.sum())
+    m = counts.sum(axis=-1, keepdims=True)
     powers = 0.5 * counts
 
     def log_product(x: Array) -> Array:
@@ -216,21 +259,34 @@ def _ends(left: Array, right: Array, counts: Array) -> Array:
     begin, flat = log_product(left), log_product(np.maximum(left, right))
     moved = (right - left) / (1.0 + left)
     share = counts / m
-    growth = share @ moved + roundings(32.0 + counts.size) * (share @ np.abs(moved))
+    growth = share @ moved + roundings(32.0 + counts.shape[-1]) * (share @ np.abs(moved))
     change = np.log1p(np.maximum(growth, -1.0 + 1e-15))
     end = begin + 0.5 * m * (change + roundings(8.0) * np.abs(change))
     bounded = (end > flat + 1e-6) | (m < 2.0)
     return np.stack([np.where(bounded, flat, begin), np.where(bounded, flat, end)])
 
 
-def _weights(edges: Array, theta: float) -> Array:
+def _weights(edges: Array, theta: float | Array) -> Array:
     """int f(t) / (theta^2 + t^2) dt over each cell, f linear, from f at its left and right end."""
     step = np.diff(edges)
-    low, high = edges[:-1], edges[1:]
+    low, high = edges[..., :-1], edges[..., 1:]
     arc = np.arctan2(step * theta, theta * theta + low * high) / theta
     first = 0.5 * np.log1p(step * (low + high) / (theta * theta + low * low))
     slack = roundings(16.0) * (high * arc + first)
     return np.stack([high * arc - first + slack, first - low * arc + slack]) / step
+
+
+def _partitions(theta: Array, sd: Array, deviation: Array, width: float) -> tuple[Array, Array]:
+    """For each sum cells of t, as many for all, and the smoothing."""
+    each = zip(theta.tolist(), sd.tolist(), deviation.tolist(), strict=True)
+    edges, smooth = zip(*(_edges(*one, width) for one in each), strict=True)
+    most = max(map(len, edges))
+    found = np.empty((len(edges), most))
+    for row, places in zip(found, edges, strict=True):  # cells beyond the last do no harm
+        row[: places.size] = places
+        more = np.arange(1, most - places.size + 1)
+        row[places.size :] = places[-1] + (places[-1] - places[-2]) * more
+    return found, np.array(smooth)
 
 
 def _edges(theta: float, sd: float, deviation: float, width: float) -> tuple[Array, float]:

@@ -10,12 +10,12 @@ from shuffledp.numerics.several_laws import SeveralLaws
 
 
 class SharedPlaces(SeveralLaws):
-    """As ``SeveralLaws``, every row of ``values`` being the same."""
+    """As ``SeveralLaws`` of a single sum, every row of ``values`` being the same."""
 
     def _modulus(self, p: Array, centred: Array, edges: Array) -> Array:
         # |E e^(itW)| does not change when W is moved: one place is taken for the centre of all rows
         places = centred[int(np.argmin(np.abs(centred).max(axis=1)))]
-        angle = np.multiply.outer(places, edges)
+        angle = np.multiply.outer(places, edges[0])
         half = np.sin(0.5 * angle)
         re = -2.0 * product(p, half * half)
         im = product(p, np.sin(angle))

@@ -1,6 +1,7 @@
 """The parts of the swap bound one by one: each is on the safe side, and no farther than it must be."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -48,7 +49,10 @@ def test_moved_gains_are_the_largest_in_the_window(low: float, high: float) -> N
     values = [rng.normal(size=x.mass.size) for x in pair.laws]
     partners = tuple((i, 0.4, 2.5) for i in range(len(pair.laws)))
     kind = Arrival(np.ones(1), np.ones(1), np.ones(1), partners)
-    found = swap._moved_laws(pair, (100,), padded(values), kind, low, high)
+    places = swap._places(replace(pair, arrivals=((kind,),)), (100,))
+    assert places.starts == (0,)
+    assert places.users.tolist() == [[99.0]]
+    found = swap._moved_laws(pair, places, padded(values), (low, high))
     windows = np.linspace(low, high, 101)[:, None]
     for i, (x, v) in enumerate(zip(pair.laws, values, strict=True)):
         k = v.size
@@ -123,7 +127,7 @@ def test_masses_and_ratios_fit_each_other(randomizer, rate: float) -> None:
                 assert low <= high
                 assert swaps.min() * (1.0 - 1e-12) <= low
                 assert high <= swaps.max() * (1.0 + 1e-12)
-        together = pair.merged()
+        together = pair.merged
         for kinds, (one,) in zip(pair.arrivals, together.arrivals, strict=True):
             assert one.mass.sum() == pytest.approx(1.0)
             ranges = {law: (low, high) for law, low, high in one.partners}

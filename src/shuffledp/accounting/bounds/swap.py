@@ -10,9 +10,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.accounting.bounds.scopes import (
     is_laplace,
@@ -29,13 +31,13 @@ from shuffledp.accounting.curves.gdp import gaussian_log_delta, gaussian_start
 from shuffledp.accounting.curves.losses import Samples, renyi_above
 from shuffledp.accounting.randomizers import KRR, LDP, CheckIn, Randomizer
 from shuffledp.accounting.randomizers.staircases import staircases
-from shuffledp.accounting.randomizers.swaps import Arrival, OtherLaw, Swap
+from shuffledp.accounting.randomizers.swaps import OtherLaw, Swap, padded
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.composed_losses import Losses
 from shuffledp.numerics.enclosure import COARSE, QUICK, Enclosure
 from shuffledp.numerics.rounding import Array, down, roundings, up
-from shuffledp.numerics.several_laws import SeveralLaws
+from shuffledp.numerics.several_laws import SeveralLaws, Sums
 
 _CHARGED = 1e-4
 """Share of delta that is charged for T outside its window, about."""
@@ -76,7 +78,7 @@ def swap_curve(pairs: list[Swap], counts: tuple[int, ...], eps0: float) -> SwapC
 
     ways.sort(key=lambda way: limit_power(way, counts), reverse=True)
     mus = [math.sqrt(min(limit_power(way, counts), 1e4)) for way in ways]
-    roughly = [way.merged() for way in ways]
+    roughly = [way.merged for way in ways]
 
     @lru_cache(maxsize=256)
     def rough(number: int, epsilon: float) -> float:
@@ -329,7 +331,7 @@ def swap_delta(pair: Swap, counts: tuple[int, ...], epsilon: float, width: float
     nearest, farthest = (_centre(pair, counts, end) for end in (min, max))
     spread = max(float(np.ptp(x.swap)) for x in pair.laws) * (1.0 + _SLACK)
     if spread < _MERGED * nearest / math.sqrt(n):
-        pair = pair.merged()
+        pair = pair.merged
     crowds = _crowds(pair, counts)
     least = min(kind_weight + _least(others) for kind_weight, others in crowds) * (1.0 - _SLACK)
     log_charge, best = expected_charge(limit_power(pair, counts), epsilon), 1.0
@@ -435,48 +437,93 @@ def _inside_window(
 ) -> float:
     """E[(sum of W)+ / T] for T in [low, high], over the worst law of what arrives."""
     factors, rates = exponentials(low, high)
-    values = gain(pair.table.first, pair.table.second, e, pair.precision)
-    worst = 0.0
-    for kinds in pair.arrivals:
-        total, theta = 0.0, None
-        for kind in kinds:
-            others = _without(counts, kind.slot)
-            laws = _moved_laws(pair, others, values, kind, low, high)
-            users = [m for m in others if m]
-            own = gain(kind.first, kind.second, e, pair.precision)
-            for factor, rate in zip(factors.tolist(), rates.tolist(), strict=True):
-                log, theta = laws.log_excess(users, rate, own, kind.mass, width, theta)
-                log -= down(rate * kind.weight, roundings(4.0))
-                total += math.exp(min(log + math.log(factor), 600.0))
-        worst = max(worst, total) if total >= 0.0 else math.inf
-    return worst * (1.0 + pair.precision + _SLACK)
+    places, precision = _places(pair, counts), pair.precision
+    values = gain(pair.table.first, pair.table.second, e, precision)
+    laws = _moved_laws(pair, places, values, (low, high))
+    own, theta = gain(places.first, places.second, e, precision), None
+    total = np.zeros_like(places.weights)
+    for factor, rate in zip(factors.tolist(), rates.tolist(), strict=True):
+        sums = Sums(places.users, np.full_like(total, rate), own, places.mass)
+        logs, theta = laws.log_excesses(sums, width, theta)
+        logs += math.log(factor) - down(rate * places.weights, roundings(4.0))
+        total += np.exp(np.minimum(logs, 600.0))
+    worst = float(np.bincount(places.arrival, weights=total).max())
+    return worst * (1.0 + precision + _SLACK) if worst >= 0.0 else math.inf
+
+
+def _moved_laws(
+    pair: Swap, places: _Places, values: Array, window: tuple[float, float]
+) -> SeveralLaws:
+    """For each partner, W: the largest V / (1 + (g at the arrival - g) / T) in the window of T."""
+    swap = pair.table.swap[places.rows]
+    return SeveralLaws(
+        pair.table.mass[places.rows],
+        moved(values[places.rows], swap, places.arriving, window, pair.precision),
+        down(swap, pair.precision + roundings(4.0)),
+        pair.precision,
+        places.starts,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """For each kind of report that may arrive a sum over all others, which may have these laws.
+
+    ``rows``: of the pair's table, class after class of each sum; ``arriving``: of each row, the
+    range of g at the arrival. ``arrival``: the law rho that the kind is part of.
+    """
+
+    rows: NDArray[np.intp]
+    arriving: Array
+    starts: tuple[int, ...]
+    users: Array
+    mass: Array
+    first: Array
+    second: Array
+    weights: Array
+    arrival: NDArray[np.intp]
+
+
+@lru_cache(maxsize=64)
+def _places(pair: Swap, counts: tuple[int, ...]) -> _Places:
+    classes = pair.classes or (0,) * len(pair.laws)
+    kinds = [(at, kind) for at, kinds in enumerate(pair.arrivals) for kind in kinds]
+    rows: list[tuple[int, float, float]] = []
+    starts: list[int] = []
+    users: list[tuple[int, int]] = []
+    for number, (_, kind) in enumerate(kinds):
+        for k, count in enumerate(_without(counts, kind.slot)):
+            if count:
+                starts.append(len(rows))
+                users.append((number, count))
+                rows += [partner for partner in kind.partners if classes[partner[0]] == k]
+    matrix = np.zeros((len(kinds), len(users)))
+    for column, (number, count) in enumerate(users):
+        matrix[number, column] = count
+    laws, *ends = np.array(rows).T
+    return _Places(
+        rows=laws.astype(np.intp),
+        arriving=np.array(ends)[:, :, None],
+        starts=tuple(starts),
+        users=matrix,
+        mass=padded([kind.mass for _, kind in kinds]),
+        first=_as_long([kind.first for _, kind in kinds]),
+        second=_as_long([kind.second for _, kind in kinds]),
+        weights=np.array([kind.weight for _, kind in kinds]),
+        arrival=np.array([at for at, _ in kinds]),
+    )
+
+
+def _as_long(rows: Sequence[Array]) -> Array:
+    """One row each; the shorter ones end with their first number again."""
+    longest = max(map(len, rows))
+    return np.array([[*row, *[row[0]] * (longest - len(row))] for row in rows])
 
 
 def gain(first: Array, second: Array, e: float, precision: float) -> Array:
     """first - e second, rounded up."""
     found: Array = first - e * second + (precision + roundings(4.0)) * (first + e * second)
     return found
-
-
-def _moved_laws(
-    pair: Swap,
-    others: tuple[int, ...],
-    values: Array,
-    kind: Arrival,
-    low: float,
-    high: float,
-) -> SeveralLaws:
-    """For each partner, W: the largest V / (1 + (g at the arrival - g) / T) in the window of T."""
-    classes = pair.classes or (0,) * len(pair.laws)
-    partners = sorted((p for p in kind.partners if others[classes[p[0]]]), key=lambda p: p[0])
-    numbers = [classes[law] for law, _, _ in partners]
-    starts = tuple(i for i, k in enumerate(numbers) if i == 0 or numbers[i - 1] != k)
-    rows = [law for law, _, _ in partners]
-    arriving = np.array([ends for _, *ends in partners]).T[:, :, None]
-    mass, swap = pair.table.mass[rows], pair.table.swap[rows]
-    value = moved(values[rows], swap, arriving, (low, high), pair.precision)
-    decay = down(swap, pair.precision + roundings(4.0))
-    return SeveralLaws(mass, value, decay, pair.precision, starts)
 
 
 def moved(

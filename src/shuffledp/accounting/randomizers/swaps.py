@@ -160,6 +160,7 @@ class Swap:
             precision=self.precision + roundings(4.0),
         )
 
+    @cached_property
     def merged(self) -> Swap:
         """All kinds of arrivals at places of one class as one: coarser, and cheaper."""
         return replace(self, arrivals=tuple(map(_merged, self.arrivals)))
