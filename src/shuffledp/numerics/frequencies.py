@@ -59,7 +59,7 @@ class Measure:
 
     def log_mgf(self, theta: float) -> tuple[float, float]:
         """log E[e^(theta V)] and a bound on its error; accurate near 0, where n multiplies it."""
-        (value,), (error,) = self.log_mgfs(np.array([theta]), exact=True)
+        (value,), (error,) = self._block(np.array([theta]), exact=True)
         return float(value), float(error)
 
     def log_mgfs(self, thetas: Array, exact: bool = False) -> tuple[Array, Array]:

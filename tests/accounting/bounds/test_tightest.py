@@ -1,6 +1,6 @@
 """A registered theorem enters the answers: one place weighs all bounds that speak of a randomizer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +51,7 @@ class Stated(Curve):
 
 
 @pytest.fixture
-def register(monkeypatch: pytest.MonkeyPatch) -> Register:
+def register(monkeypatch: pytest.MonkeyPatch) -> Iterator[Register]:
     """Registers theorems for one test."""
     monkeypatch.setattr(theorem, "_BOUNDS", dict(theorem._BOUNDS))
     monkeypatch.setattr(registered, "_REGISTRY", dict(registered._REGISTRY))
@@ -62,7 +62,8 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Register:
         made = Theorem("mine", "me", "so", "always", *labels, proof="proofs/mine.md")
         bound(made, scope, **how)(lambda randomizer, n: curve)
 
-    return add
+    yield add
+    theorem.forget()
 
 
 @pytest.mark.parametrize("randomizer", [LDP(1.0), KRR(8, eps0=1.0)], ids=str)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from shuffledp.accounting.bounds.scopes import Scope
 from shuffledp.accounting.curves import Curve
@@ -16,6 +17,7 @@ from shuffledp.errors import RegimeError, UnknownTheoremError
 from shuffledp.labels import Direction, Status, Theorem, register
 
 C = TypeVar("C", bound=Curve, covariant=True)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Bound(Generic[C]):
 
 
 _BOUNDS: dict[str, Bound[Any]] = {}
+_KEPT: list[Callable[[], None]] = []
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 
 
@@ -119,9 +122,23 @@ def bound(
         made = _BOUNDS[theorem.id] = Bound(
             register(theorem), function, speaks_of, asked, turn, dear
         )
+        forget()
         return made
 
     return add
+
+
+def kept(answer: F) -> F:
+    """The latest answers of a function, kept until another theorem is registered."""
+    found = lru_cache(maxsize=256)(answer)
+    _KEPT.append(found.cache_clear)
+    return cast(F, found)
+
+
+def forget() -> None:
+    """Drop all answers that were kept."""
+    for clear in _KEPT:
+        clear()
 
 
 def all_bounds() -> list[Bound[Curve]]:

@@ -60,7 +60,7 @@ class Tightest(Curve):
         """Whether there are bounds that nobody has come to yet, all of them dear."""
         following = list(islice(self._ahead, 1))
         self._ahead = chain(following, self._ahead)
-        return any(bound.dear for bound in following)
+        return bool(following) and following[0].dear
 
     def expecting(self, epsilon: float) -> Tightest:
         return Tightest(self, lambda bound: self._curve(bound).expecting(epsilon))
@@ -137,11 +137,11 @@ class Tightest(Curve):
         less. Dear ones wait until the others have answered.
         """
 
-        def likely(bound: Bound[Curve]) -> float:
+        def turn(bound: Bound[Curve]) -> tuple[bool, float]:
             try:
-                return self._curve(bound).likely_epsilon(delta, most)
+                return bound.dear, -self._curve(bound).likely_epsilon(delta, most)
             except SILENT:
-                return 0.0
+                return bound.dear, 0.0
 
         found: list[Value] = []
 
@@ -152,7 +152,7 @@ class Tightest(Curve):
 
         ordered = list(self)
         if len(ordered) > 1:
-            ordered.sort(key=lambda bound: (bound.dear, -likely(bound)))
+            ordered.sort(key=turn)
         for _ in self.answers(ask, ordered):
             pass
         return max(found, key=lambda value: value.value)

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from shuffledp import checks
 from shuffledp.accounting.bounds import Bound
+from shuffledp.accounting.bounds.theorem import kept
 from shuffledp.accounting.bounds.tightest import SILENT, Tightest, meet
 from shuffledp.accounting.curves import Curve
 from shuffledp.errors import InternalError, ParameterError, UnknownTheoremError, answering
@@ -97,14 +98,10 @@ class BoundedProtocol(Drawn, Protocol):
     def ask(self, **question: float) -> Interval:
         """One of delta=, epsilon=, order=, alpha=;
         the best proven bound and the best lower bound."""
-        given, value = asked(question)
-        with answering(self, {given: value}):
-            return Interval.of(QUESTIONS[given], *self._ends(QUESTIONS[given], value))
+        return _answer(self, *asked(question))
 
     def guaranteed(self, *, expected: float | None = None, **question: float) -> Value:
-        given, value = asked(question)
-        with answering(self, {given: value}):
-            return next(self._ends(QUESTIONS[given], value, expected))
+        return _guarantee(self, *asked(question), expected)
 
     def _ends(self, quantity: str, at: float, expected: float | None = None) -> Iterator[Value]:
         """The guaranteed end, then the leaked one; no dear bound is asked where they meet."""
@@ -167,3 +164,17 @@ class BoundedProtocol(Drawn, Protocol):
             except SILENT as error:
                 reasons[bound.theorem.id] = str(error)
         return sorted(answers, key=lambda answer: answer.value), reasons
+
+
+@kept
+def _answer(protocol: BoundedProtocol, given: str, value: float) -> Interval:
+    with answering(protocol, {given: value}):
+        return Interval.of(QUESTIONS[given], *protocol._ends(QUESTIONS[given], value))
+
+
+@kept
+def _guarantee(
+    protocol: BoundedProtocol, given: str, value: float, expected: float | None
+) -> Value:
+    with answering(protocol, {given: value}):
+        return next(protocol._ends(QUESTIONS[given], value, expected))
