@@ -65,6 +65,8 @@ class Measure:
     def log_mgfs(self, thetas: Array, exact: bool = False) -> tuple[Array, Array]:
         """The same at several places; unless ``exact`` cheaper and less accurate."""
         rows = max(_BLOCK // self.v.size, 1)
+        if thetas.size <= rows:
+            return self._block(thetas, exact)
         parts = [self._block(thetas[i : i + rows], exact) for i in range(0, thetas.size, rows)]
         values, errors = np.concatenate(parts, axis=1)
         return values, errors
