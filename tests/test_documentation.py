@@ -48,6 +48,7 @@ def _own_theorems() -> Iterator[None]:
     for known, kept in before:
         known.clear()
         known.update(kept)
+    theorem.forget()
 
 
 @pytest.mark.usefixtures("_own_theorems")
