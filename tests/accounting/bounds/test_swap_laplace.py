@@ -148,6 +148,21 @@ def test_squares_of_ratios(rate: float) -> None:
         )
 
 
+@pytest.mark.parametrize(("rate", "distance"), [(0.3, 0.5), (2.0, 1.0), (6.0, 0.7)])
+@pytest.mark.parametrize("step", [0.0, 0.01])
+def test_the_widest_law_of_swaps(rate: float, distance: float, step: float) -> None:
+    """Of mean 1, and above the law of rho / r in convex order; on a grid still wider."""
+    law = swap_laplace._swap_law(rate, distance, step)
+    assert law.mass.sum() == pytest.approx(1.0, rel=1e-12, abs=0.0)
+    assert law.mass @ law.swap == pytest.approx(1.0, rel=1e-9, abs=0.0)
+    mass, (g,) = _laplace_cells(rate, 0.0, (distance,))
+    for t in np.linspace(0.5 * law.swap.min(), law.swap.max(), 40):
+        truth = float(mass @ np.maximum(g - t, 0.0))
+        found = float(law.mass @ np.maximum(law.swap - t, 0.0))
+        assert truth * (1.0 - 1e-6) <= found
+        assert step > 0.0 or found <= truth + 1e-3
+
+
 @pytest.mark.parametrize("rate", [0.1, 1.0, 4.0])
 def test_moments_of_the_farthest_ratio(rate: float) -> None:
     mass, (ratio,) = _laplace_cells(rate, 1.0, (0.0,))
