@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _PARTNERS = [
     ("up", "down"),
@@ -64,11 +65,14 @@ class Mutant:
     start: int
     end: int
     """Of what is replaced, in bytes."""
+    earlier: int = 0
+    """How often the function says the same before."""
 
     @property
     def id(self) -> str:
         before, after = (" ".join(text.split()) for text in (self.before, self.after))
-        return f"{self.path} {self.function or '<module>'}: {before} => {after}"
+        again = f" ({self.earlier + 1})" if self.earlier else ""
+        return f"{self.path} {self.function or '<module>'}: {before} => {after}{again}"
 
     def applied(self, source: bytes) -> bytes:
         """The file with the change."""
@@ -80,7 +84,8 @@ def mutants(path: str, source: bytes, boundaries: bool) -> list[Mutant]:
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    found = []
+    found: dict[tuple[int, int, str], Mutant] = {}
+    said: Counter[str] = Counter()
     for node, function in _places(ast.parse(source)):
         start = starts[node.lineno - 1] + node.col_offset
         end = starts[node.end_lineno - 1] + node.end_col_offset
@@ -88,8 +93,11 @@ def mutants(path: str, source: bytes, boundaries: bool) -> list[Mutant]:
         for changed in _changes(node, boundaries):
             after = ast.unparse(changed)
             after = f"({after})" if isinstance(node, ast.expr) else after
-            found.append(Mutant(path, node.lineno, function, before, after, start, end))
-    return list({mutant.id: mutant for mutant in found}.values())
+            mutant = Mutant(path, node.lineno, function, before, after, start, end)
+            if (start, end, after) not in found:
+                found[start, end, after] = replace(mutant, earlier=said[mutant.id])
+                said[mutant.id] += 1
+    return list(found.values())
 
 
 _Node = ast.expr | ast.stmt

@@ -51,6 +51,12 @@ def test_faults_know_their_function() -> None:
     assert where["x < y"] == "answer"
 
 
+def test_what_a_function_says_twice_is_two_faults() -> None:
+    source = b"def f(x):\n    return x - 1.0 if x else x - 1.0\n"
+    found = [m for m in mutants("f.py", source, False) if m.after == "(x + 1.0)"]
+    assert len({m.id for m in found}) == len({m.applied(source) for m in found}) == 2
+
+
 def test_every_fault_compiles_and_changes_the_file() -> None:
     for folder in ("swap", "ledger", "pipeline"):
         for mutant in _mutants(folder)[::40]:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from shuffledp.numerics import positive_part as engine
 from shuffledp.numerics.frequencies import Measure
-from shuffledp.numerics.one_gain import one_gain
+from shuffledp.numerics.one_gain import _Against, one_gain
 from shuffledp.numerics.positive_part import Law, mean_positive_part
-from tests.oracles.positive_part import lattice
+from tests.oracles.positive_part import lattice, rational
 
 _UNIT = 2.0**-10
 
@@ -104,3 +104,16 @@ def test_a_mean_positive_part_is_at_most_that_of_one_value() -> None:
     """Whatever is lost: roundings of huge losses are none of it."""
     law = Law([-1e60, -1.0, 1e-5], [1e-20, 0.5, 0.5 - 1e-20])
     assert mean_positive_part(law, 3).upper <= 0.5e-5 * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("rare", [1e-9, 1e-4, 0.05])
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_small_values_together_are_bounded(n: int, rare: float) -> None:
+    """A sum of n of them, or of one or two less, where a large one counts as nothing."""
+    values, weights = [-40.0, -30.0, -20.0, 1.0, 2.0, 9.0], [0.3, 0.4, 0.3, rare, rare, rare]
+    part = Measure(np.array(values), np.array(weights) / sum(weights), 0.0, 1e-14)
+    cut, small = _Against(part, n, engine._excess)._small(np.full(3, math.inf))
+    assert 3 < cut < 6
+    kept = [v if i < cut else 0.0 for i, v in enumerate(values)]
+    for count in range(max(n - 2, 1), n + 1):
+        assert float(count * rational(kept, weights, count)) / n <= small

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from shuffledp import LDP
+from shuffledp import KRR, LDP
 from shuffledp.accounting.bounds import get_bound
 from tests.oracles import datasets
 from tests.oracles.balls import contains, off
@@ -19,6 +19,7 @@ from tests.oracles.brute_force import (
     shuffled_law,
     worst_delta,
 )
+from tests.oracles.positive_part import rational
 
 SHARES = (0.0, 0.15, 0.5, 0.85)
 
@@ -81,6 +82,24 @@ def test_randomized_response(big: int, spectators: int, n: int) -> None:
     channel = response_with_spectator(big, spectators)
     assert local_ratio(channel) == big
     _attack(channel, n)
+
+
+@pytest.mark.parametrize("big", [2, 9])
+@pytest.mark.parametrize("spectators", [0, 1, 3])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_variation_ratio(big: int, spectators: int, n: int) -> None:
+    """Above every data set, and the law that its statement names: kinds (p, 1), (1, p), (1, 1)."""
+    curve = get_bound("variation-ratio").curve(KRR(2 + spectators, eps0=math.log(big)), n)
+    alpha = 1.0 / (big + 1 + spectators)  # TV / (p - 1)
+    alike = (1.0 - alpha * (big + 1.0)) / big
+    for share in SHARES:
+        e, epsilon = _threshold(math.log(big), share)
+        found = curve.delta(epsilon)
+        leaked = worst_delta(response_with_spectator(big, spectators), n, e)
+        assert found >= float(leaked) * (1.0 - 1e-12)
+        values = [big - float(e), 1.0 - float(e) * big, big * (1.0 - float(e)), 0.0]
+        exact = float(rational(values, [alpha, alpha, alike, 1.0 - 2.0 * alpha - alike], n))
+        assert exact * (1.0 - 1e-9) <= found <= exact * (1.0 + 1e-3)
 
 
 @pytest.mark.parametrize("big", [2, 7, 50])

@@ -116,6 +116,10 @@ def test_renyi_fails_without_clipping():
     assert free.renyi(2.0) == math.inf
     grown = [clipped_linear(1.0, c).renyi(2.0) for c in (1.0, 2.0, 4.0, 8.0)]
     assert grown == sorted(grown)
+    exact = quad(
+        lambda i: norm.pdf(i) * math.exp(min((1.0 - i) ** 2, 1.0)), -12, 12, points=(0, 2)
+    )[0]
+    assert math.log(exact) <= grown[0] <= math.log(exact) + 2e-3
     assert grown[-1] > 30.0  # and yet the trade-off function has long settled
     settled = [clipped_linear(1.0, c).claim().function(0.1) for c in (4.0, 8.0)]
     assert settled[0] == pytest.approx(settled[1], abs=5e-3)
@@ -179,7 +183,8 @@ def test_other_starts():
     worst = 0.5 * gaussian_delta(1.0, 0.3) + 0.4 * gaussian_delta(2.0, 0.3) + 0.1
     assert cells.claim().function.delta(0.3) >= worst - 1e-12
     wide = RandomStart(lambda i: i, NormalStart(1.0, 0.5), monotone_between=(0.0,))
-    assert wide.claim().delta(0.0).value > uniform.claim().delta(0.0).value - 1.0
+    exact = quad(lambda m: norm.pdf(m, 1.0, 0.5) * gaussian_delta(abs(m), 0.0), -6.0, 8.0)[0]
+    assert exact <= wide.claim().delta(0.0).value <= exact + 2e-3
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import pytest
 
 from shuffledp import LDP
@@ -130,22 +131,41 @@ def test_blanket_bounds_as_printed() -> None:
     assert get_bound("balle-2019-hoeffding").curve(LDP(eps0), n).delta(epsilon) == pytest.approx(
         hoeffding, rel=1e-7, abs=0.0
     )
+
+    def bennett(gamma: float, top: float, second: float) -> float:
+        u = a * top / second
+        phi = (1 + u) * math.log1p(u) - u
+        return sum(
+            math.comb(n, m)
+            * gamma**m
+            * (1 - gamma) ** (n - m)
+            * top
+            / math.log1p(u)
+            * math.exp(-m * second / top**2 * phi)
+            for m in range(1, n + 1)
+        ) / (gamma * n)
+
     gamma = 2 / (e0 + 1)
-    top, second = gamma * (e0 - e), gamma**2 * ((e0 - e) ** 2 + (e * e0 - 1) ** 2) / 2
-    u = a * top / second
-    phi = (1 + u) * math.log1p(u) - u
-    bennett = sum(
-        math.comb(n, m)
-        * gamma**m
-        * (1 - gamma) ** (n - m)
-        * top
-        / math.log1p(u)
-        * math.exp(-m * second / top**2 * phi)
-        for m in range(1, n + 1)
-    ) / (gamma * n)
-    assert get_bound("blanket-bennett").curve(LDP(eps0), n).delta(epsilon) == pytest.approx(
-        bennett, rel=1e-7, abs=0.0
-    )
+    exact = bennett(gamma, gamma * (e0 - e), gamma**2 * ((e0 - e) ** 2 + (e * e0 - 1) ** 2) / 2)
+    found = get_bound("blanket-bennett").curve(LDP(eps0), n).delta(epsilon)
+    assert found == pytest.approx(exact, rel=1e-7, abs=0.0)
+    # of an unknown randomizer a b / omega is at least 1 / E on average, and a little of that is used
+    found = get_bound("balle-2019-bennett").curve(LDP(eps0), n).delta(epsilon)
+    least, most = (bennett(1 / e0, e0 - e / e0, e0 * (e * e + 1) - x) for x in (2 * e / e0, 0.0))
+    assert least <= found <= most
+
+
+def test_divergences_as_quoted() -> None:
+    """Rates only, but with their constants: what they are compared by."""
+    eps0, n, order = 0.3, 100_000, 3.0
+    e0 = math.exp(eps0)
+    for name, value in (
+        ("erlingsson-2019-rdp", 2 * order * e0**4 * (e0 - 1) ** 2 / n),
+        ("feldman-2023-rdp-quoted", 64 * e0 * order / n),
+        ("chen-2024-gdp", 2 * e0 * order / (n - 1)),
+    ):
+        found = get_bound(name).curve(LDP(eps0), n).renyi(order)
+        assert found == pytest.approx(value, rel=1e-9, abs=0.0)
 
 
 @pytest.mark.parametrize(("eps0", "n", "order"), [(1.0, 10_000, 4), (0.3, 500, 9), (3.0, 10**6, 2)])
@@ -175,3 +195,15 @@ def test_girgis_as_printed(eps0: float, n: int, order: int) -> None:
 def test_one_exact_value_to_twelve_digits() -> None:
     exact = clones.delta(2.0, 100, 0.5, clones.stronger(2.0))
     assert off(get_bound("stronger-clones").curve(LDP(2.0), 100).delta(0.5), exact) < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("eps0", "order"), [(0.1, 1.5), (0.1, 9.0), (1.0, 1.01), (2.0, 3.0), (30.0, 7.5)]
+)
+def test_the_divergence_of_one_report(eps0: float, order: float) -> None:
+    """ln((E^L + E^(1 - L)) / (E + 1)) / (L - 1)."""
+    with mpmath.workdps(60):
+        big, power = mpmath.exp(eps0), mpmath.mpf(order)
+        exact = mpmath.log((big**power + big ** (1 - power)) / (big + 1)) / (power - 1)
+        found = get_bound("local").curve(LDP(eps0), 5).renyi(order)
+        assert exact <= found <= exact * (1 + mpmath.mpf("1e-9"))

@@ -28,7 +28,10 @@ from shuffledp import (
     rappor,
 )
 from shuffledp.accounting.bounds import swap
+from shuffledp.accounting.curves import PureEnd
+from shuffledp.accounting.curves.gdp import gaussian_delta
 from shuffledp.accounting.randomizers.swaps import any_randomizer, windows
+from shuffledp.numerics.enclosure import Enclosure
 from tests.oracles.swap import binary_deltas, channel_deltas
 
 TINY = 1.0 + 1e-9
@@ -406,3 +409,32 @@ def test_what_arrives_from_any_randomizer(eps0: float) -> None:
         assert kind.second[0] == pytest.approx(2.0 * b / (a + b), rel=1e-13, abs=0.0)
     assert apart.first.tolist() == apart.second[::-1].tolist()
     assert apart.mass.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("count", [1, 2, 41, 42])
+@pytest.mark.parametrize("mu", [0.01, 0.5])
+def test_samples_joined_by_chords_lie_above(mu: float, count: int) -> None:
+    """A convex profile, of which the upper ends alone are known: every one of its samples."""
+    curve = swap.SwapCurve(
+        lambda epsilon, _width: Enclosure(0.0, gaussian_delta(mu, epsilon)), PureEnd(30.0)
+    )
+    epsilons = (mu * np.linspace(0.0, 6.0, count) ** 1.3).tolist()
+    truth = [gaussian_delta(mu, epsilon) for epsilon in epsilons]
+    for low, high in curve.sampled(epsilons):
+        assert low.tolist() == high.tolist()
+        assert (high >= truth).all()
+        assert (high <= 1.3 * np.array(truth) + 1e-3 * mu).all()
+
+
+@pytest.mark.parametrize("depth", [0.5, 3.0, 4.1, 8.0])
+def test_where_a_bound_fails_smaller_epsilons_answer(depth: float) -> None:
+    mu, asked = 0.1, list[float]()
+
+    def delta(epsilon: float, _width: float) -> float:
+        asked.append(epsilon)
+        return gaussian_delta(mu, epsilon) if epsilon < 4.0 * mu else 1.0
+
+    found = swap.falling(delta, mu)(depth * mu, 1e-3).upper
+    assert max(asked) == depth * mu
+    truth = gaussian_delta(mu, depth * mu)
+    assert truth <= found <= (truth if depth < 4.0 else gaussian_delta(mu, 3.2 * mu))

@@ -257,6 +257,12 @@ def test_triangle_leaks_what_a_simulation_finds() -> None:
     assert proven <= found + 0.02
 
 
+@pytest.mark.parametrize("sigma", [0.199, 1.01e4])
+def test_triangle_refuses_outside_its_regime(sigma: float) -> None:
+    with pytest.raises(RegimeError, match="shuffle-gaussian-triangle"):
+        get_bound("shuffle-gaussian-triangle").curve(Gaussian(sigma, 1.0), 100)
+
+
 def test_where_values_lie() -> None:
     assert Gaussian(1.0).space == "set"
     assert Gaussian(1.0, ball=True).space == "ball"

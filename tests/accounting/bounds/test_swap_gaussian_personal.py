@@ -29,8 +29,8 @@ def _density(y: np.ndarray, centre: float, deviation: float) -> np.ndarray:
     return np.exp(log_density(y, centre, deviation))
 
 
-def _groups(diameter: float, deviations: tuple[float, float]) -> list[_Group]:
-    return [_Group.of(cell, _REACH, 0.1) for cell in cover(diameter, (deviations,), 8e-3).cells]
+def _groups(diameter: float, deviations: tuple[float, float], step: float = 0.1) -> list[_Group]:
+    return [_Group.of(cell, _REACH, step) for cell in cover(diameter, (deviations,), 8e-3).cells]
 
 
 @pytest.mark.parametrize("deviations", [(0.9, 0.9), (1.0, 1.0), (1.0, 1.2), (3.0, 3.0)])
@@ -55,15 +55,19 @@ def test_common_parts_lie_below_all_laws(deviations: tuple[float, float]) -> Non
         assert pairs.near <= 0.3 * (1.0 + 1e-12)
 
 
+@pytest.mark.parametrize("step", [0.1, 0.7])
 @pytest.mark.parametrize("seed", range(3))
-def test_laws_of_others_are_below_those_of_a_range(seed: int) -> None:
-    """E f(V) for convex f, for any values and deviations of others, any pair: below that of a row."""
+def test_laws_of_others_are_below_those_of_a_range(seed: int, step: float) -> None:
+    """E f(V) for convex f, for any values and deviations of others, any pair: below that of a row.
+
+    Also where cells are so wide that little spread within them shows.
+    """
     rng = np.random.default_rng(seed)
     diameter, epsilon = float(rng.choice([0.1, 0.3, 0.6])), float(rng.choice([0.0, 0.02]))
     low = float(rng.choice([0.85, 1.0, 2.0]))
     deviations = low, low * float(rng.choice([1.0, 1.2]))
     e, half = math.exp(epsilon), 0.5 * diameter
-    groups = _groups(diameter, deviations)
+    groups = _groups(diameter, deviations, step)
     y = np.linspace(-40.0, 40.0, 80_001)
     for near in (half, 0.995 * half, 0.6 * half, 0.05 * half):
         group = next(g for g in groups if g.pairs.near <= near <= g.pairs.far)
@@ -75,15 +79,29 @@ def test_laws_of_others_are_below_those_of_a_range(seed: int) -> None:
             seen = r > 1e-280
             v = np.where(seen, _density(y, near, 1.0) - e * _density(y, -near, 1.0), 0.0)
             v = v / np.where(seen, r, 1.0)
-            step = y[1] - y[0]
-            sd = math.sqrt(float(r @ v**2) * step)
+            width = y[1] - y[0]
+            sd = math.sqrt(float(r @ v**2) * width)
             for t in sd * np.array([-1.5, -0.3, 0.0, 0.5, 2.0, 4.0]):
-                truth = float(r @ np.maximum(v - t, 0.0)) * step
+                truth = float(r @ np.maximum(v - t, 0.0)) * width
                 above = max(
                     float(w @ np.maximum(x - t, 0.0)) + (1.0 - w.sum()) * max(-t, 0.0)
                     for x, w in rows
                 )
                 assert truth <= above + 1e-9 * sd
+
+
+@pytest.mark.parametrize("deviations", [(0.9, 0.9), (1.0, 1.2), (3.0, 3.0)])
+def test_each_cell_reaches_as_far_as_its_ratios_do(deviations: tuple[float, float]) -> None:
+    """(a - e b) / rho and rho / u of a cell may meet at any of their values, of either sign."""
+    group = _groups(0.6, deviations, 0.7)[0]
+    plane = Plane(group.along, group.across, 1.05)
+    assert plane.low.min() < 0.0 < plane.low.max()
+    for part in group.parts[0][::4]:
+        low, high = part.atoms(plane, 1e18)[0].reshape(2, *plane.low.shape)
+        for ratio in part.swap:
+            there = plane.low * ratio[:, None], plane.high * ratio[:, None]
+            assert (low <= there[0] + 1e-9 * np.abs(there[0])).all()
+            assert (high >= there[1] - 1e-9 * np.abs(there[1])).all()
 
 
 def test_windows_hold_as_often_as_they_say() -> None:

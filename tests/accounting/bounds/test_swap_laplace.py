@@ -15,7 +15,7 @@ from shuffledp import (
 )
 from shuffledp.accounting.bounds import laplace_triples, swap_laplace
 from shuffledp.accounting.bounds.identity import delta_lower
-from shuffledp.accounting.bounds.laplace_lines import lines, square_of_ratio
+from shuffledp.accounting.bounds.laplace_lines import lines, moment, square_of_ratio
 
 TINY = 1.0 + 1e-9
 """The oracles' own rounding."""
@@ -148,6 +148,29 @@ def test_squares_of_ratios(rate: float) -> None:
         )
 
 
+@pytest.mark.parametrize(("rate", "distance"), [(0.3, 0.5), (2.0, 1.0), (6.0, 0.7)])
+@pytest.mark.parametrize("step", [0.0, 0.01])
+def test_the_widest_law_of_swaps(rate: float, distance: float, step: float) -> None:
+    """Of mean 1, and above the law of rho / r in convex order; on a grid still wider."""
+    law = swap_laplace._swap_law(rate, distance, step)
+    assert law.mass.sum() == pytest.approx(1.0, rel=1e-12, abs=0.0)
+    assert law.mass @ law.swap == pytest.approx(1.0, rel=1e-9, abs=0.0)
+    mass, (g,) = _laplace_cells(rate, 0.0, (distance,))
+    for t in np.linspace(0.5 * law.swap.min(), law.swap.max(), 40):
+        truth = float(mass @ np.maximum(g - t, 0.0))
+        found = float(law.mass @ np.maximum(law.swap - t, 0.0))
+        assert truth * (1.0 - 1e-6) <= found
+        assert step > 0.0 or found <= truth + 1e-3
+
+
+@pytest.mark.parametrize("rate", [0.1, 1.0, 4.0])
+def test_moments_of_the_farthest_ratio(rate: float) -> None:
+    mass, (ratio,) = _laplace_cells(rate, 1.0, (0.0,))
+    for k in (2, 3, 4):
+        exact = float(mass @ ratio**k)
+        assert exact * (1.0 - 1e-6) <= moment(rate, k) <= exact * (1.0 + 1e-6)
+
+
 @pytest.mark.parametrize("lam", [1e-3, 0.02, 0.4])
 @pytest.mark.parametrize("eps0", [0.3, 2.0])
 def test_wide_cells_of_laplace_reports_lie_above(
@@ -239,3 +262,23 @@ def test_laplace_windows_hold_as_often_as_they_say(rate: float, n: int) -> None:
             sd = total.std()
             assert n - 4.0 * sd <= low + spread <= n - sd
             assert n + sd <= high - spread <= n + 5.0 * sd
+
+
+@pytest.mark.parametrize("worst", range(6))
+def test_the_class_that_leaks_most_counts(worst: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever charge, or smaller epsilon, is tried for a class: never less than it leaks."""
+    epsilon, rate, n = 0.05, 1.0, 10**4
+    classes = list(zip(swap_laplace._CLASSES[1:], swap_laplace._CLASSES[:-1], strict=True))
+
+    def leaked(ends: tuple[float, float], at: float) -> float:
+        return math.exp(-40.0 * at) * (1e-3 if ends == classes[worst] else 4e-4)
+
+    def claimed(rate, q, n, at, ends, log_charge, step=0.0):
+        return leaked(ends, at) + math.exp(log_charge)
+
+    monkeypatch.setattr(swap_laplace, "_class_delta", claimed)
+    swap_laplace._class_before.cache_clear()
+    found = swap_laplace.laplace_delta(rate, 1.0, n, epsilon)
+    swap_laplace._class_before.cache_clear()
+    truth = leaked(classes[worst], epsilon)
+    assert truth <= found <= 1.01 * truth

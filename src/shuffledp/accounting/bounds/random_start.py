@@ -268,7 +268,7 @@ def clipped_linear(a: float, c: float, sigma: float = 1.0, cells: int = 16384) -
     limit, noise = checks.positive("c", c), checks.positive("sigma", sigma)
     return RandomStart(
         lambda start: np.clip(centre - start, -limit, limit) / noise,
-        monotone_between=(centre - limit, centre, centre + limit),
+        monotone_between=(centre,),
         largest=limit / noise,
         cells=cells,
     )
@@ -288,10 +288,9 @@ def clipped_linear_worst_case(
     if relation not in ("remove", "replace"):
         raise ParameterError("relation", "'remove' or 'replace'", relation)
     factor = (2.0 if relation == "replace" else 1.0) / noise
-    corner = max(limit - reach, 0.0)
     return RandomStart(
         lambda start: factor * np.minimum(reach + np.abs(start), limit),
-        monotone_between=(-corner, 0.0, corner),
+        monotone_between=(0.0,),
         largest=factor * limit,
         worst_case=True,
         cells=cells,
