@@ -104,8 +104,8 @@ def _judged(where: Path, tests: list[str], seconds: float) -> str:
         if code == pytest.ExitCode.OK:
             return "survived"
         failed = [line for line in text.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-        if code == pytest.ExitCode.USAGE_ERROR and not failed:
-            raise RuntimeError(text)
+        if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR) and not failed:
+            raise RuntimeError(text)  # nothing was tested
         return f"killed by {failed[0].split()[1] if failed else 'import'}"
 
 
