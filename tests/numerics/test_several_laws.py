@@ -9,7 +9,7 @@ import pytest
 
 from shuffledp.numerics import several_laws
 from shuffledp.numerics.rounding import roundings
-from shuffledp.numerics.several_laws import SeveralLaws, Sums
+from shuffledp.numerics.several_laws import Cells, SeveralLaws, Sums
 from tests.oracles.swap import expected_excess
 
 ZERO, SURE = np.zeros(1), np.ones(1)
@@ -108,17 +108,37 @@ def test_log_mgf_and_its_error() -> None:
     assert exact < 100
 
 
+def _modulus(weights: np.ndarray, values: np.ndarray, t: float) -> float:
+    """|E e^(itW)|^2 - 1, to 200 bits."""
+    with mpmath.workprec(200):
+        terms = zip(weights.tolist(), values.tolist(), strict=True)
+        mean = mpmath.fsum(w * mpmath.expjpi(t * v / mpmath.pi) for w, v in terms)
+        return float(abs(mean / mpmath.fsum(weights.tolist())) ** 2 - 1)
+
+
 def test_moduli_are_not_below_the_truth() -> None:
     rng = np.random.default_rng(5)
     laws, edges = _random(rng, 2, 3), np.array([0.0, 1e-9, 1e-3, 0.5, 2.0, 40.0])
-    found = laws._modulus(laws.weights, laws.values, np.stack([edges, edges]))
-    with mpmath.workprec(200):
-        for x, t in itertools.product(range(2), range(edges.size)):
-            terms = zip(laws.weights[x].tolist(), laws.values[x].tolist(), strict=True)
-            mean = mpmath.fsum(w * mpmath.expjpi(edges[t] * v / mpmath.pi) for w, v in terms)
-            truth = abs(mean / mpmath.fsum(laws.weights[x].tolist())) ** 2 - 1
-            assert found[x, t] >= float(truth) * (1.0 + 1e-14)
-            assert found[x, t] == pytest.approx(float(truth), rel=1e-12, abs=1e-300)
+    found = several_laws._moduli(laws.weights, laws.values, np.stack([edges, edges]))
+    for x, t in itertools.product(range(2), range(edges.size)):
+        truth = _modulus(laws.weights[x], laws.values[x], float(edges[t]))
+        assert found[x, t] >= truth * (1.0 + 1e-14)
+        assert found[x, t] == pytest.approx(truth, rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("count", [64, 65, 100, 577])
+def test_moduli_at_even_distances_are_not_below_the_truth(count: int) -> None:
+    """Each edge is its own; what is charged is more than roundings."""
+    rng = np.random.default_rng(count)
+    laws, step = _random(rng, 2, 1 + count % 5), np.array([0.03, 1.7])
+    edges = np.hstack([np.zeros((2, 1)), 0.4 + step[:, None] * np.arange(count)])
+    found = laws._modulus(laws.weights, laws.values, Cells(edges, 1, step))
+    assert found.shape == edges.shape
+    for x, t in itertools.product(range(2), {0, 1, 2, 8, 9, 10, count // 2, count - 1, count}):
+        truth = _modulus(laws.weights[x], laws.values[x], float(edges[x, t]))
+        blur = 6.0 * roundings(edges[x, t])  # of t: the slope is charged for it
+        assert found[x, t] >= truth - blur
+        assert found[x, t] <= truth + 1e-13 + blur
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -189,7 +209,8 @@ def test_weights_integrate_linear_functions(theta: float) -> None:
 def test_cells_reach_as_far_as_is_not_charged(
     theta: float, sd: float, deviation: float, width: float
 ) -> None:
-    edges, smoothing = several_laws._edges(theta, sd, deviation, width)
+    cells, (smoothing,) = Cells.of(*map(np.array, ([theta], [sd], [deviation])), width)
+    (edges,) = cells.edges
     assert edges[0] == 0.0
     assert (np.diff(edges) > 0.0).all()
     assert edges[-1] * smoothing >= several_laws._CUT * (1.0 - 1e-12)
@@ -201,11 +222,15 @@ def test_cells_reach_as_far_as_is_not_charged(
 def test_sums_of_other_sizes_have_cells_of_their_own() -> None:
     """Each begins with those it has alone; what is added is farther out."""
     sums = [(1e-3, 1.0, 1.0), (5.0, 80.0, 2.0), (1e9, 1e-9, 1e9)]
-    edges, smooth = several_laws._partitions(*np.array(sums).T, 2e-3)
+    cells, smooth = Cells.of(*np.array(sums).T, 2e-3)
+    edges = cells.edges
     for k, one in enumerate(sums):
-        places, smoothing = several_laws._edges(*one, 2e-3)
+        alone, (smoothing,) = Cells.of(*np.array([one]).T, 2e-3)
+        (places,) = alone.edges
         assert edges[k, : places.size].tolist() == places.tolist()
         assert smooth[k] == smoothing
+        even = edges[k, cells.head] + cells.step[k] * np.arange(edges.shape[1] - cells.head)
+        assert even == pytest.approx(edges[k, cells.head :], rel=1e-15, abs=0.0)
     assert (np.diff(edges) > 0.0).all()
     assert edges.shape[1] < 2000
 

@@ -41,6 +41,8 @@ _WIDEST = 0.2
 _MOST_CELLS = 600
 """Of the widest; where more would be needed, more is smoothed."""
 _FARTHEST = 1e12
+_SEVERAL = 64
+"""Edges equally far apart that are worth taking together."""
 
 
 _Values = TypeVar("_Values", NDArray[np.float64], NDArray[np.intp])
@@ -188,8 +190,8 @@ class SeveralLaws:
         sd = np.sqrt(users @ self._largest(np.where(log_m == highest, variance, 0.0)))
         sd = np.where(sd > 0.0, sd, 1.0 / thetas)
         widest = np.sqrt(self._of_sums(sums, variance))
-        edges, smooth = _partitions(thetas, sd, np.where(widest > 0.0, widest, thetas), width)
-        places = edges[owner]
+        cells, smooth = Cells.of(thetas, sd, np.where(widest > 0.0, widest, thetas), width)
+        edges, places = cells.edges, cells.edges[owner]
         noise = 2.0 * (highest - log_m) / theta**2 + (smooth * smooth / m)[owner]
         height = log_m + log_error + up(0.5 * noise * theta**2, roundings(4.0))
         heights = users * self._largest(height)
@@ -199,7 +201,7 @@ class SeveralLaws:
         )
         slope = all_orders(relative * (p * np.abs(centred)).sum(axis=1))
         decay = noise[:, None] * places**2
-        lack = self._modulus(p, centred, places) * np.exp(-decay) + np.expm1(-decay)
+        lack = self._modulus(p, centred, cells.rows(owner)) * np.exp(-decay) + np.expm1(-decay)
         lack += 3.0 * slope[:, None] * places + roundings(8.0) * np.abs(lack)
         rise = (variance + noise)[:, None] * np.diff(places) ** 2 / 4.0
         left, right = _shares(lack, rise, m[owner, None])
@@ -212,18 +214,40 @@ class SeveralLaws:
         size = np.abs(heights).sum(axis=1) + np.abs(peak)
         return result + 1e-11 + roundings(16.0 + users.shape[1]) * size, thetas
 
-    def _modulus(self, p: Array, centred: Array, edges: Array) -> Array:
+    def _modulus(self, p: Array, centred: Array, cells: Cells) -> Array:
         """|E e^(itW)|^2 - 1 at the edges of each row, under the tilted laws p."""
-        rows, atoms = p.shape
-        found = np.empty_like(edges)
-        block = max(_BLOCK // (rows * atoms), 1)
-        for i in range(0, edges.shape[1], block):
-            angle = centred[:, :, None] * edges[:, None, i : i + block]
-            half = np.sin(0.5 * angle)
-            re = -2.0 * np.einsum("xv,xvt->xt", p, half * half)
-            im = np.einsum("xv,xvt->xt", p, np.sin(angle))
-            found[:, i : i + block] = down(2.0 * re + re * re + im * im, roundings(8.0))
-        return found
+        if cells.edges.shape[1] - cells.head < _SEVERAL:
+            return _moduli(p, centred, cells.edges)
+        first = _moduli(p, centred, cells.edges[:, : cells.head])
+        return np.concatenate([first, _even_moduli(p, centred, cells)], axis=1)
+
+
+def _moduli(p: Array, centred: Array, edges: Array) -> Array:
+    """Accurate near 0, too."""
+    rows, atoms = p.shape
+    found = np.empty_like(edges)
+    block = max(_BLOCK // (rows * atoms), 1)
+    for i in range(0, edges.shape[1], block):
+        angle = centred[:, :, None] * edges[:, None, i : i + block]
+        half = np.sin(0.5 * angle)
+        re = -2.0 * np.einsum("xv,xvt->xt", p, half * half)
+        im = np.einsum("xv,xvt->xt", p, np.sin(angle))
+        found[:, i : i + block] = down(2.0 * re + re * re + im * im, roundings(8.0))
+    return found
+
+
+def _even_moduli(p: Array, centred: Array, cells: Cells) -> Array:
+    """At the edges that are equally far apart: each is one of few places and one of few steps, so
+    that products of few exponentials do (docs/proofs/swap.md, section 3)."""
+    count, step = cells.edges.shape[1] - cells.head, cells.step[:, None]
+    few = math.isqrt(count - 1) + 1
+    places = cells.edges[:, cells.head, None] + np.arange(-(-count // few)) * (few * step)
+    steps = np.arange(few) * step
+    far, near = (np.exp(1j * (centred[:, :, None] * x[:, None, :])) for x in (places, steps))
+    mean = np.einsum("xva,xvb->xab", p[:, :, None] * far, near)
+    square = (mean.real**2 + mean.imag**2).reshape(len(p), -1)[:, :count]
+    found: Array = square - 1.0 + roundings(4.0 * (40.0 + p.shape[1]))
+    return found
 
 
 def _shares(lack: Array, rise: Array, m: float | Array) -> tuple[Array, Array]:
@@ -276,33 +300,48 @@ def _weights(edges: Array, theta: float | Array) -> Array:
     return np.stack([high * arc - first + slack, first - low * arc + slack]) / step
 
 
-def _partitions(theta: Array, sd: Array, deviation: Array, width: float) -> tuple[Array, Array]:
-    """For each sum cells of t, as many for all, and the smoothing."""
-    each = zip(theta.tolist(), sd.tolist(), deviation.tolist(), strict=True)
-    edges, smooth = zip(*(_edges(*one, width) for one in each), strict=True)
-    most = max(map(len, edges))
-    found = np.empty((len(edges), most))
-    for row, places in zip(found, edges, strict=True):  # cells beyond the last do no harm
-        row[: places.size] = places
-        more = np.arange(1, most - places.size + 1)
-        row[places.size :] = places[-1] + (places[-1] - places[-2]) * more
-    return found, np.array(smooth)
+@dataclass(frozen=True)
+class Cells:
+    """Edges of cells of t, a row for each sum; from number ``head`` on they are ``step`` apart."""
+
+    edges: Array
+    head: int
+    step: Array
+
+    @classmethod
+    def of(cls, theta: Array, sd: Array, deviation: Array, width: float) -> tuple[Cells, Array]:
+        """For each sum cells of its own, as many for all, and its smoothing."""
+        each = zip(theta.tolist(), sd.tolist(), deviation.tolist(), strict=True)
+        firsts, steps, counts, smooth = zip(*(_edges(*one, width) for one in each), strict=True)
+        found = np.empty((len(firsts), max(counts)))
+        for row, first, step in zip(found, firsts, steps, strict=True):
+            head = first.size - 1
+            row[:head] = first[:head]
+            row[head:] = first[head] + step * np.arange(row.size - head)
+        return cls(found, max(map(len, firsts)) - 1, np.array(steps)), np.array(smooth)
+
+    def rows(self, owner: NDArray[np.intp]) -> Cells:
+        """The same, a row for each law."""
+        return Cells(self.edges[owner], self.head, self.step[owner])
 
 
-def _edges(theta: float, sd: float, deviation: float, width: float) -> tuple[Array, float]:
-    """Cells of t, fine where the integrand is large, and the smoothing s;
-    in units of 1 / sd first."""
+def _edges(
+    theta: float, sd: float, deviation: float, width: float
+) -> tuple[Array, float, int, float]:
+    """Cells of t, fine where the integrand is large: the first edges, the step from the last of
+    these to all others, how many there are; and the smoothing. In units of 1 / sd first."""
     depth = max(theta * sd, 1.0)
     widest = max(_WIDEST * sd / deviation, 1e-3)
     smooth = max(math.sqrt(0.6 * width) / depth, _CUT / (_MOST_CELLS * widest))
     free, last = _places(math.sqrt(2.4 * width)), _CUT / smooth
-    kept = int(np.searchsorted(np.diff(free), widest, "right"))
-    if free[kept] >= last:
-        places = free[: int(np.searchsorted(free, last)) + 1]
+    head = int(np.searchsorted(np.diff(free), widest, "right"))
+    if free[head] < last:
+        count = head + math.ceil((last - free[head]) / widest) + 1
     else:
-        more = np.arange(math.ceil((last - free[kept]) / widest) + 1)
-        places = np.concatenate([free[:kept], free[kept] + widest * more])
-    return places / sd, smooth * sd
+        count = int(np.searchsorted(free, last)) + 1
+        head = count - 2
+        widest = float(free[head + 1] - free[head]) * (1.0 + 1e-9)
+    return free[: head + 1] / sd, widest / sd, count, smooth * sd
 
 
 @lru_cache(maxsize=16)
