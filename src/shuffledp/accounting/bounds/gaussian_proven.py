@@ -123,17 +123,28 @@ def _approximate_profile(pair: GaussianPair) -> Profile:
             return _checked_in(local, delta0, pair.n, pair.check_in)
         return stronger_approximate.curve(LDP(local, delta0), pair.reports).enclose
 
+    last: list[int] = []
+    """Where the best one was."""
+
     def profile(epsilon: float, width: float) -> Enclosure:
         @cache
         def value(halves: int) -> float:
             return taken_as(halves)(epsilon, width).upper
 
-        low, high = _HALVES
-        while high - low > 2:  # falls, then rises
-            left, right = low + (high - low) // 3, high - (high - low) // 3
-            low, high = (low, right) if value(left) <= value(right) < 1.0 else (left, high)
-        best = min(value(halves) for halves in range(low, high + 1))
-        return Enclosure(best, best)
+        low, high = _HALVES  # falls, then rises
+        if last and value(last[0]) < 1.0:
+            best = last[0]
+            while (
+                near := min(range(max(best - 1, low), min(best + 1, high) + 1), key=value)
+            ) != best:
+                best = near
+        else:
+            while high - low > 2:
+                left, right = low + (high - low) // 3, high - (high - low) // 3
+                low, high = (low, right) if value(left) <= value(right) < 1.0 else (left, high)
+            best = min(range(low, high + 1), key=value)
+        last[:] = [best]
+        return Enclosure(value(best), value(best))
 
     return profile
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from statistics import NormalDist
 from typing import NamedTuple
@@ -42,19 +42,14 @@ _TOLERANCE, _ROUGHEST, _MOST_ROWS, _FEW_ROWS = 4e-3, 0.2, 420, 180
 _MOST_EPSILON = 20.0
 _DEEPEST, _FAR, _STEPS, _USUAL = 36.0, 5.0, (1.1, 1.5), 20.0
 """Depths in deviations; steps of epsilons; how far delta may be above that of a normal sum."""
-_LEVEL = 1.01
-"""A delta so little above the least needs no larger epsilon."""
 _SMALLEST_CHARGE, _LARGEST_CHARGE = -680.0, -7.0
 """Logarithms."""
 _CHARGED, _LEAST_CHARGE, _ATTEMPTS = 1e-4, 1e-300, 3
 """Share of delta that is charged for rare reports, about."""
-_OVERSHOT = 2.0
-"""Where less charged gives less delta: how much less than aimed at is tried next, in logarithms."""
-_LONGEST = 3.5
-"""The longest step of how much less is cut off, in logarithms."""
-_FLOOR, _LITTLE = 30.0, 1e-6
-"""A delta so small, and less than so many times the least charge there is, is not sought at smaller
-epsilons, too."""
+_AGAIN, _BALANCED, _LONGEST = 2, 1.2, 6.0
+"""Looks where a nearby epsilon is known; logarithms: what is about the same, the longest step."""
+_SHARE_RARE = 0.3
+"""Of delta: when rare reports cost more, less is charged for them."""
 _DEAR, _TAME = 0.05, 12.0
 """The largest W are cut off at up to this share of delta, above so many units of 1 / theta."""
 _STEP, _COARSE_STEP = 0.1, 0.15
@@ -140,6 +135,30 @@ def _finest(
     return tolerance, triple_classes(domain, diameter, tolerance)
 
 
+class _Parts(NamedTuple):
+    """What delta is made of."""
+
+    inside: float
+    """Sums of W, and rare reports."""
+    cut: float
+    """The largest W, cut off."""
+    rare: float
+    """Rare reports alone, about."""
+
+    @property
+    def total(self) -> float:
+        return min(up(self.inside + self.cut, SUMS), 1.0)
+
+
+class _Look(NamedTuple):
+    """What was found at an epsilon, and what should be charged and cut off beside it."""
+
+    epsilon: float
+    log_charge: float
+    log_aim: float
+    total: float
+
+
 @dataclass(frozen=True, eq=False)
 class GaussianSwap:
     """delta(epsilon) for values in a domain of a diameter, both in units of sigma."""
@@ -147,6 +166,8 @@ class GaussianSwap:
     domain: str
     diameter: float
     crowd: _Crowd
+    _looks: list[_Look] = field(default_factory=list, init=False, repr=False)
+    """Where hardly a window is left."""
 
     def classes(self, width: float) -> tuple[TripleClass, ...]:
         """As fine as many rows allow."""
@@ -176,13 +197,9 @@ class GaussianSwap:
         if width >= _COARSE and depth > _FAR:
             depth = _below(depth, _STEPS[0])
         smaller = min(epsilon, down(depth * self.mu, FORMULA))
-        if width < _COARSE and self._aim(smaller) < self._least_charge:
-            return self.delta(epsilon, _COARSE)
-        best = self._at(smaller, width)
         if self._aim(smaller) < self._least_charge:
-            best = min(best, self._less_cut(smaller))
-            if best < min(_FLOOR * math.exp(self._least_charge), _LITTLE):
-                return best
+            return self._balanced(smaller)
+        best = self._at(smaller, width)
         normal = best <= _USUAL * math.exp(self._log_delta(epsilon))
         if width < _COARSE and not normal:
             return min(best, self.delta(epsilon, _COARSE))
@@ -203,58 +220,57 @@ class GaussianSwap:
     def _at(self, epsilon: float, width: float) -> float:
         if epsilon > _MOST_EPSILON or self._least_charge >= _LARGEST_CHARGE:
             return 1.0
-        if width >= _COARSE and (level := self._level(epsilon)) is not None:
-            return level
-        rough, log_charge, _ = self._rough(epsilon)
+        rough, log_charge = self._rough(epsilon)
         if width >= _COARSE:
             return rough
         return min(rough, self._charged(epsilon, log_charge, width).total)
 
-    def _level(self, epsilon: float) -> float | None:
-        """What a smaller epsilon has, where that is all rare reports leave: delta falls."""
-        depth = 0.999 * epsilon / self.mu
-        if depth <= _FAR or self._aim(epsilon) >= self._least_charge:
-            return None
-        before = _below(depth, _STEPS[1])
-        value = self._at(down(before * self.mu, FORMULA), _COARSE)
-        return value if value <= _LEVEL * self._floor else None
-
-    @cached_property
-    def _floor(self) -> float:
-        """About the least delta where rare reports leak more than the sum of all."""
-        return self._rough(min(_DEEPEST * self.mu, _MOST_EPSILON))[0]
-
     @lru_cache(maxsize=256)  # noqa: B019
-    def _rough(self, epsilon: float) -> tuple[float, float, _Parts]:
-        """Of a coarse look, log of what was charged for rare reports, and what it is made of."""
-        least = self._least_charge
+    def _rough(self, epsilon: float) -> tuple[float, float]:
+        """Of a coarse look, and log of what was charged for rare reports."""
         log_charge, attempts = self._aim(epsilon), 1 if epsilon > _FAR * self.mu else _ATTEMPTS
-        over = 0.0
-        if log_charge < least:  # with hardly a window left rare reports may leak more than charged
-            log_charge, attempts = min(0.8 * least, 0.5 * (least + _LARGEST_CHARGE)), _ATTEMPTS
-            over = _OVERSHOT
-        found: list[tuple[float, float, _Parts]] = []
+        found: list[tuple[float, float]] = []
         for _ in range(attempts):
-            parts = self._charged(epsilon, log_charge, _COARSE)
-            found.append((parts.total, log_charge, parts))
-            aim = max(math.log(max(_CHARGED * parts.total, _LEAST_CHARGE)), least)
-            if parts.total >= 1.0 or aim - 2.0 <= log_charge <= aim + 0.7:
+            total = self._charged(epsilon, log_charge, _COARSE).total
+            found.append((total, log_charge))
+            aim = max(math.log(max(_CHARGED * total, _LEAST_CHARGE)), self._least_charge)
+            if total >= 1.0 or aim - 2.0 <= log_charge <= aim + 0.7:
                 break
-            log_charge = max(aim - over, least)
+            log_charge = aim
         return min(found)
 
-    @lru_cache(maxsize=256)  # noqa: B019
-    def _less_cut(self, epsilon: float) -> float:
-        """The same where the largest W, cut off, cost most: fewer of them are."""
-        best, log_charge, parts = self._rough(epsilon)
-        log_aim = log_charge - math.log(_CHARGED)
-        for _ in range(_ATTEMPTS):
-            if best >= 1.0 or parts.cut <= parts.inside:
-                break
-            log_aim -= min(math.log(parts.cut / parts.inside), _LONGEST)
+    def _balanced(self, epsilon: float) -> float:
+        """Where hardly a window is left: the least known at this epsilon or a smaller one."""
+        if epsilon > _MOST_EPSILON or self._least_charge >= _LARGEST_CHARGE:
+            return 1.0
+        if all(look.epsilon != epsilon for look in self._looks):
+            self._looks.append(self._look(epsilon))
+        return min(look.total for look in self._looks if look.epsilon <= epsilon)
+
+    def _look(self, epsilon: float) -> _Look:
+        """Rare reports, the largest W cut off and the sum of others are to cost about the same."""
+        least = self._least_charge
+        before = [look for look in self._looks if look.epsilon < epsilon]
+        if before:  # with the same charges less is left at a larger epsilon
+            last = max(before)
+            log_charge, log_aim, attempts = last.log_charge, last.log_aim, _AGAIN
+        else:
+            log_charge = min(0.8 * least, 0.5 * (least + _LARGEST_CHARGE))
+            log_aim, attempts = log_charge - math.log(_CHARGED), _ATTEMPTS + 1
+        best, tried = 1.0, list[tuple[float, float]]()
+        for _ in range(attempts):
             parts = self._charged(epsilon, log_charge, _COARSE, log_aim)
             best = min(best, parts.total)
-        return best
+            bulk = min(max(parts.inside - parts.rare, 1e-4 * parts.inside), 1.0)
+            off = math.log(max(parts.cut, _LEAST_CHARGE) / max(bulk, _LEAST_CHARGE))
+            tried.append((off, log_aim))
+            log_aim = min(_next_aim(tried), log_charge - math.log(_CHARGED))
+            share = parts.rare / (_SHARE_RARE * parts.total)
+            if share <= 1.0 and (abs(off) <= _BALANCED or log_aim == tried[-1][1]):
+                break
+            if share > 1.0:
+                log_charge = max(log_charge - 1.0 - math.log(share), least)
+        return _Look(epsilon, log_charge, log_aim, best)
 
     def _aim(self, epsilon: float) -> float:
         """log of what rare reports should cost, about."""
@@ -285,6 +301,17 @@ class GaussianSwap:
         return _Moved(self, epsilon, known, log_charge, width, log_aim).delta()
 
 
+def _next_aim(tried: list[tuple[float, float]]) -> float:
+    """Where as much is cut off as is left, from logarithms of their ratio at some aims."""
+    much = min((x for x in tried if x[0] > 0.0), default=None)
+    little = max((x for x in tried if x[0] <= 0.0), default=None)
+    if much is None or little is None:
+        off, log_aim = tried[-1]
+        return max(log_aim - min(max(0.5 * off, -_LONGEST), _LONGEST), _SMALLEST_CHARGE)
+    share = much[0] / (much[0] - little[0])
+    return much[1] + share * (little[1] - much[1])
+
+
 def _windows(
     classes: tuple[TripleClass, ...], crowd: _Crowd, log_charge: float
 ) -> list[_Window] | None:
@@ -308,21 +335,6 @@ def _ratios(classes: tuple[TripleClass, ...], reach: float, least: float) -> lis
         return [Ratios.of(x.along + x.half, x.along - x.half, x.across, reach, step) for x in rows]
 
     return [of(each) for each in classes]
-
-
-class _Parts(NamedTuple):
-    """What delta is made of."""
-
-    inside: float
-    """Sums of W, and rare reports."""
-    cut: float
-    """The largest W, cut off."""
-    rare: float
-    """Rare reports alone, about."""
-
-    @property
-    def total(self) -> float:
-        return min(up(self.inside + self.cut, SUMS), 1.0)
 
 
 class _Moved:
@@ -543,6 +555,24 @@ class _GaussianCurve(SwapCurve):
         return super().expecting(epsilon) if near else self
 
 
+def limiting_mu(randomizer: Randomizer, n: int) -> float:
+    """The distance of two normal laws as hard to tell apart in the limit of many users; infinite
+    where the bound does not speak."""
+    try:
+        swap = _swap(_in_regime(randomizer), n)
+    except RegimeError:
+        return math.inf
+    return swap.mu
+
+
+def _swap(randomizer: Randomizer, n: int) -> GaussianSwap:
+    if n < _LEAST_USERS:
+        raise RegimeError(f"n >= {_LEAST_USERS}", str(n))
+    pair = gaussian_pair(randomizer, n)
+    crowd = _Crowd(n, pair.check_in, pair.drawn)
+    return GaussianSwap(pair.gaussian.space, up(math.sqrt(pair.h), FORMULA), crowd)
+
+
 @bound(
     Theorem(
         id="swap-gaussian",
@@ -561,11 +591,7 @@ class _GaussianCurve(SwapCurve):
 )
 def swap_gaussian(randomizer: Randomizer, n: int) -> Curve:
     """For every data set: values in a set of a diameter, in a ball or on a line."""
-    if n < _LEAST_USERS:
-        raise RegimeError(f"n >= {_LEAST_USERS}", str(n))
-    pair = gaussian_pair(randomizer, n)
-    crowd = _Crowd(n, pair.check_in, pair.drawn)
-    swap = GaussianSwap(pair.gaussian.space, up(math.sqrt(pair.h), FORMULA), crowd)
+    swap = _swap(randomizer, n)
 
     def profile(epsilon: float, width: float) -> Enclosure:
         value = swap.delta(epsilon, _COARSE if width >= COARSE else _FINE)

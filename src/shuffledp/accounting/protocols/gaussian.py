@@ -18,9 +18,12 @@ from shuffledp.accounting.bounds.shuffle_gaussian import (
     shuffle_gaussian,
     shuffle_gaussian_rdp,
 )
+from shuffledp.accounting.bounds.swap_gaussian import MOST_DIAMETER, limiting_mu
 from shuffledp.accounting.bounds.tightest import SILENT, Tightest
 from shuffledp.accounting.curves import Curve
+from shuffledp.accounting.curves.gdp import gaussian_delta
 from shuffledp.accounting.protocols.counted import Counted
+from shuffledp.accounting.protocols.likely import likely_delta
 from shuffledp.accounting.protocols.rounds import Rounds
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import CheckIn, Gaussian, Randomizer, Repeated, Subsampled
@@ -28,13 +31,17 @@ from shuffledp.errors import ParameterError, RegimeError, answering
 from shuffledp.labels import Status, Value
 from shuffledp.numerics.enclosure import COARSE
 from shuffledp.numerics.rounding import BELOW_ONE
-from shuffledp.numerics.search import steered
+from shuffledp.numerics.search import bisect, steered
 from shuffledp.shown import Printed
 
 _OF_THE_PAIR = (shuffle_gaussian, shuffle_gaussian_composed, shuffle_gaussian_rdp)
 _LEAST, _MOST = 0.05, 1e6
 """Range of sigma / sensitivity searched."""
 _COARSE, _FINE = 5e-3, 1e-6
+_EDGE = (1.0 + 1e-5) / MOST_DIAMETER
+"""The least noise of which the tightest theorem speaks."""
+_FAR_ABOVE = 0.3
+"""The logarithm of how many times smaller the logarithm of a delta is that is far above another."""
 
 
 def pair_values(protocol: Shuffled, **question: float) -> dict[str, Any]:
@@ -166,13 +173,14 @@ def calibrate_sigma(
         raise ParameterError("rate", "left out (1) where users are drawn", rate)
     times = checks.count("rounds", rounds)
 
-    def protocol(scale: float) -> Shuffled:
+    def once(scale: float) -> Randomizer:
         inner: Randomizer = Gaussian(scale * distance, distance, scalar, ball)
         if drawn is not None:
-            inner = Subsampled(inner, drawn)
-        elif rate != 1.0:
-            inner = CheckIn(inner, rate)
-        return Shuffled(inner if times == 1 else Repeated(inner, times), n)
+            return Subsampled(inner, drawn)
+        return CheckIn(inner, rate) if rate != 1.0 else inner
+
+    def protocol(scale: float) -> Shuffled:
+        return Shuffled(once(scale) if times == 1 else Repeated(once(scale), times), n)
 
     def among(scale: float) -> Tightest:
         asked = protocol(scale)
@@ -184,10 +192,25 @@ def calibrate_sigma(
         except SILENT:
             return 1.0
 
-    tolerance = _COARSE if status is Status.PROVEN else _FINE
+    def likely(scale: float) -> float:
+        mu = limiting_mu(once(scale), n)
+        if math.isfinite(mu):
+            return gaussian_delta(mu * math.sqrt(times), epsilon)
+        return 0.0 if times == 1 else likely_delta(protocol(scale), epsilon)
+
+    proven = status is Status.PROVEN
+    tolerance = _COARSE if proven else _FINE
     with answering(protocol(1.0), {"delta": delta}):
-        start = enough_noise(epsilon, delta) * math.sqrt(times)
-        scale = smallest_noise(reached, delta, min(start, _MOST), tolerance)
+        start = min(enough_noise(epsilon, delta) * math.sqrt(times), _MOST)
+        if not proven or math.isinf(limiting_mu(once(start), n)):
+            scale = smallest_noise(reached, delta, start, tolerance)
+        else:
+            first = start
+            if likely(_EDGE) <= delta:
+                first = _EDGE
+            else:
+                first = bisect(lambda x: likely(x) <= delta, start, _EDGE, share=tolerance).good
+            scale = smallest_noise(reached, delta, first, tolerance, likely=likely, edge=_EDGE)
         while scale <= _MOST:
             achieved = among(scale).best("epsilon", delta, enough=epsilon)
             if achieved.value <= epsilon:
@@ -215,29 +238,45 @@ def smallest_noise(
     start: float,
     tolerance: float,
     least: float = _LEAST,
+    likely: Callable[[float], float] | None = None,
+    edge: float = 0.0,
 ) -> float:
     """Least sigma / sensitivity whose delta is at most the target, to a share ``tolerance``.
 
-    More noise never hurts, and ln(-ln delta) is about linear in ln sigma. Infinite if none does.
+    More noise never hurts, and ln(-ln delta) falls with ln sigma, with a slope of about 2 or more.
+    Infinite if none does. ``likely`` is about delta and much cheaper: what it shows to be far above
+    the target is not asked. With less noise than ``edge`` delta may jump.
     """
+
+    def scale(place: int) -> float:
+        return least * math.exp(tolerance * place)
+
+    def excess(found: float) -> float:
+        found = min(max(found, sys.float_info.min), BELOW_ONE)
+        return math.log(math.log(target) / math.log(found))
 
     @lru_cache(maxsize=64)
     def miss(place: int) -> float:
-        found = min(max(delta(least * math.exp(tolerance * place)), sys.float_info.min), BELOW_ONE)
-        return math.log(math.log(target) / math.log(found))
+        if likely is not None and (far := excess(likely(scale(place)))) > _FAR_ABOVE:
+            return far
+        return excess(delta(scale(place)))
 
     def steps(ratio: float) -> int:  # whole: the last digits of delta decide no place of the search
         return math.ceil(ratio / tolerance)
 
-    high, top = (max(steps(math.log(x / least)), 0) for x in (start, _MOST))
+    high, top, last = (max(steps(math.log(x / least)), 0) for x in (start, _MOST, max(edge, least)))
+    low = high
     while miss(high) > 0.0:
         if high >= top:
             return math.inf
-        high = min(high + steps(1.0), top)
-    low = high
+        low, high = high, min(high + 2 + steps(min(miss(high), 1.0)), top)
     while miss(low) <= 0.0:
         if low == 0:
             return least
-        high, low = low, max(low - steps(0.1 - max(0.5 * miss(low), -2.0)), 0)
-    place = steered(miss, high, low, begin=(miss(high), miss(low))).good
-    return least * math.exp(tolerance * place)
+        high, low = low, max(low - 2 - steps(-0.5 * max(miss(low), -4.0)), 0)
+        if high > last > low:
+            low = last
+        elif high == last:
+            low = last - 1
+    place = steered(miss, high, low, near=tolerance, begin=(miss(high), miss(low))).good
+    return scale(place)
