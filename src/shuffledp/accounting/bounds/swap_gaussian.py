@@ -46,8 +46,17 @@ _SMALLEST_CHARGE, _LARGEST_CHARGE = -680.0, -7.0
 """Logarithms."""
 _CHARGED, _LEAST_CHARGE, _ATTEMPTS = 1e-4, 1e-300, 3
 """Share of delta that is charged for rare reports, about."""
-_AGAIN, _BALANCED, _LONGEST = 2, 1.2, 6.0
+_AGAIN, _LIKE, _LONGEST = 2, 1.2, 6.0
 """Looks where a nearby epsilon is known; logarithms: what is about the same, the longest step."""
+_LITTLE = 0.6
+"""A delta below such a power of the least charge is not sought at smaller epsilons, too."""
+_BESIDE = 0.05
+"""Epsilons so near each other, relatively, have the same charges."""
+_FARTHER, _NARROW = 3.0, -14.0
+"""Where the delta of a normal sum is so many powers of the least charge, the search begins nearer
+to that, more so if its logarithm is hardly less than this."""
+_WIDENED = 0.25
+"""How much more is charged where the sum costs too much, in logarithms."""
 _SHARE_RARE = 0.3
 """Of delta: when rare reports cost more, less is charged for them."""
 _DEAR, _TAME = 0.05, 12.0
@@ -151,12 +160,14 @@ class _Parts(NamedTuple):
 
 
 class _Look(NamedTuple):
-    """What was found at an epsilon, and what should be charged and cut off beside it."""
+    """What was found at an epsilon, and with what charged and cut off."""
 
     epsilon: float
+    total: float
     log_charge: float
     log_aim: float
-    total: float
+    further: tuple[float, float]
+    """Both where to begin at larger ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,19 +205,25 @@ class GaussianSwap:
         epsilon, which delta does not: then a smaller epsilon answers.
         """
         depth = min(epsilon / self.mu, _DEEPEST)
-        if width >= _COARSE and depth > _FAR:
+        hard = self._aim(min(epsilon, depth * self.mu)) < self._least_charge
+        if (hard or width >= _COARSE) and depth > _FAR:
             depth = _below(depth, _STEPS[0])
         smaller = min(epsilon, down(depth * self.mu, FORMULA))
-        if self._aim(smaller) < self._least_charge:
-            return self._balanced(smaller)
-        best = self._at(smaller, width)
-        normal = best <= _USUAL * math.exp(self._log_delta(epsilon))
+        if hard:
+            best = self._balanced(smaller)
+            normal = math.log(best) < _LITTLE * self._least_charge
+        else:
+            best = self._at(smaller, width)
+            normal = best <= _USUAL * math.exp(self._log_delta(epsilon))
         if width < _COARSE and not normal:
             return min(best, self.delta(epsilon, _COARSE))
         while not normal and depth > 1.0:
             depth = _below(0.999 * depth, _STEPS[1])
             smaller = down(depth * self.mu, FORMULA)
-            value = self._at(smaller, width)
+            if self._aim(smaller) < self._least_charge:
+                value = self._balanced(smaller)
+            else:
+                value = self._at(smaller, width)
             normal = value >= best and value <= _USUAL * math.exp(self._log_delta(smaller))
             best = min(best, value)
         return best
@@ -250,27 +267,41 @@ class GaussianSwap:
     def _look(self, epsilon: float) -> _Look:
         """Rare reports, the largest W cut off and the sum of others are to cost about the same."""
         least = self._least_charge
-        before = [look for look in self._looks if look.epsilon < epsilon]
-        if before:  # with the same charges less is left at a larger epsilon
-            last = max(before)
-            log_charge, log_aim, attempts = last.log_charge, last.log_aim, _AGAIN
+        beside = min(self._looks, key=lambda x: abs(x.epsilon - epsilon), default=None)
+        if beside is not None and abs(beside.epsilon - epsilon) <= _BESIDE * epsilon:
+            parts = self._charged(epsilon, beside.log_charge, _COARSE, beside.log_aim)
+            return beside._replace(epsilon=epsilon, total=parts.total)
+        before = max((x for x in self._looks if x.epsilon < epsilon), default=None)
+        enough = _LIKE
+        if before is not None:  # with the same charges less is left at a larger epsilon
+            log_charge, log_aim, attempts = *before.further, _AGAIN
         else:
+            far = self._aim(epsilon) < _FARTHER * least
             log_charge = min(0.8 * least, 0.5 * (least + _LARGEST_CHARGE))
-            log_aim, attempts = log_charge - math.log(_CHARGED), _ATTEMPTS + 1
-        best, tried = 1.0, list[tuple[float, float]]()
+            log_aim = log_charge - math.log(_CHARGED)
+            if far:
+                log_charge = least + max(0.25 * (_NARROW - least), 0.3)
+                log_aim = log_charge + max(0.3 * (_NARROW - log_charge), 3.0)
+            attempts, enough = _ATTEMPTS + 1, 0.5 * _LIKE
+        found, tried = list[tuple[float, float, float]](), list[tuple[float, float]]()
         for _ in range(attempts):
             parts = self._charged(epsilon, log_charge, _COARSE, log_aim)
-            best = min(best, parts.total)
+            found.append((parts.total, log_charge, log_aim))
             bulk = min(max(parts.inside - parts.rare, 1e-4 * parts.inside), 1.0)
             off = math.log(max(parts.cut, _LEAST_CHARGE) / max(bulk, _LEAST_CHARGE))
             tried.append((off, log_aim))
-            log_aim = min(_next_aim(tried), log_charge - math.log(_CHARGED))
             share = parts.rare / (_SHARE_RARE * parts.total)
-            if share <= 1.0 and (abs(off) <= _BALANCED or log_aim == tried[-1][1]):
+            if share <= 1.0 and abs(off) <= enough:
                 break
+            most = log_charge - math.log(_CHARGED)
+            if off < 0.0 and log_aim >= most:  # too narrow a window, not too much cut off
+                log_charge = min(log_charge - _WIDENED * off, 0.5 * (least + _LARGEST_CHARGE))
+                log_aim, tried = log_charge - math.log(_CHARGED), []
+                continue
+            log_aim = min(_next_aim(tried), most)
             if share > 1.0:
                 log_charge = max(log_charge - 1.0 - math.log(share), least)
-        return _Look(epsilon, log_charge, log_aim, best)
+        return _Look(epsilon, *min(found), (log_charge, log_aim))
 
     def _aim(self, epsilon: float) -> float:
         """log of what rare reports should cost, about."""

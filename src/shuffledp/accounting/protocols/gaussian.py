@@ -173,14 +173,13 @@ def calibrate_sigma(
         raise ParameterError("rate", "left out (1) where users are drawn", rate)
     times = checks.count("rounds", rounds)
 
-    def once(scale: float) -> Randomizer:
+    def protocol(scale: float) -> Shuffled:
         inner: Randomizer = Gaussian(scale * distance, distance, scalar, ball)
         if drawn is not None:
-            return Subsampled(inner, drawn)
-        return CheckIn(inner, rate) if rate != 1.0 else inner
-
-    def protocol(scale: float) -> Shuffled:
-        return Shuffled(once(scale) if times == 1 else Repeated(once(scale), times), n)
+            inner = Subsampled(inner, drawn)
+        elif rate != 1.0:
+            inner = CheckIn(inner, rate)
+        return Shuffled(inner if times == 1 else Repeated(inner, times), n)
 
     def among(scale: float) -> Tightest:
         asked = protocol(scale)
@@ -192,31 +191,56 @@ def calibrate_sigma(
         except SILENT:
             return 1.0
 
-    def likely(scale: float) -> float:
-        mu = limiting_mu(once(scale), n)
-        if math.isfinite(mu):
-            return gaussian_delta(mu * math.sqrt(times), epsilon)
-        return 0.0 if times == 1 else likely_delta(protocol(scale), epsilon)
-
     proven = status is Status.PROVEN
     tolerance = _COARSE if proven else _FINE
     with answering(protocol(1.0), {"delta": delta}):
         start = min(enough_noise(epsilon, delta) * math.sqrt(times), _MOST)
-        if not proven or math.isinf(limiting_mu(once(start), n)):
-            scale = smallest_noise(reached, delta, start, tolerance)
+        if proven:
+            scale = least_scale(protocol, reached, epsilon, delta, start, tolerance)
         else:
-            first = start
-            if likely(_EDGE) <= delta:
-                first = _EDGE
-            else:
-                first = bisect(lambda x: likely(x) <= delta, start, _EDGE, share=tolerance).good
-            scale = smallest_noise(reached, delta, first, tolerance, likely=likely, edge=_EDGE)
+            scale = smallest_noise(reached, delta, start, tolerance)
         while scale <= _MOST:
             achieved = among(scale).best("epsilon", delta, enough=epsilon)
             if achieved.value <= epsilon:
                 return SigmaCalibration(scale * distance, protocol(scale), achieved)
             scale *= 1.0 + tolerance
     raise ParameterError("epsilon", f"reachable with sigma <= {_MOST:g} sensitivities", epsilon)
+
+
+def least_scale(
+    protocol: Callable[[float], Shuffled],
+    delta: Callable[[float], float],
+    epsilon: float,
+    target: float,
+    start: float,
+    tolerance: float,
+) -> float:
+    """As ``smallest_noise`` for normal noise, of which ``start`` is enough.
+
+    Begins where a limit theorem says, or where the tightest theorem ends.
+    """
+
+    def likely(scale: float) -> float:
+        whole = protocol(scale)
+        mu, rounds = _limiting_mu(whole)
+        if math.isfinite(mu):
+            return gaussian_delta(mu * math.sqrt(rounds), epsilon)
+        return 0.0 if rounds == 1 else likely_delta(whole, epsilon)
+
+    if math.isinf(_limiting_mu(protocol(start))[0]):
+        return smallest_noise(delta, target, start, tolerance)
+    first = _EDGE
+    if likely(_EDGE) > target:
+        first = bisect(lambda x: likely(x) <= target, start, _EDGE, share=tolerance).good
+    return smallest_noise(delta, target, first, tolerance, likely=likely, edge=_EDGE)
+
+
+def _limiting_mu(protocol: Shuffled) -> tuple[float, int]:
+    """Of one round, and how many there are."""
+    whole = protocol.randomizer
+    if isinstance(whole, Repeated):
+        return limiting_mu(whole.randomizer, protocol.crowd), whole.rounds
+    return limiting_mu(whole, protocol.crowd), 1
 
 
 def enough_noise(epsilon: float, delta: float) -> float:
@@ -265,7 +289,7 @@ def smallest_noise(
         return math.ceil(ratio / tolerance)
 
     high, top, last = (max(steps(math.log(x / least)), 0) for x in (start, _MOST, max(edge, least)))
-    low = high
+    low, more = high, 2
     while miss(high) > 0.0:
         if high >= top:
             return math.inf
@@ -273,7 +297,8 @@ def smallest_noise(
     while miss(low) <= 0.0:
         if low == 0:
             return least
-        high, low = low, max(low - 2 - steps(-0.5 * max(miss(low), -4.0)), 0)
+        high, low = low, max(low - more - steps(-0.5 * max(miss(low), -4.0)), 0)
+        more = steps(0.1)
         if high > last > low:
             low = last
         elif high == last:
