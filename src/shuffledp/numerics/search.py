@@ -117,6 +117,8 @@ def steered(
         if slow < _SLOW and left + right > 0.0:
             part = min(max(left / (left + right), margin), 1.0 - margin)
         middle = type(good)(good + part * (bad - good))
+        if whole and middle in (good, bad):  # the whole number next to that end
+            middle += 1 if (middle == good) == (good < bad) else -1
         if middle in (good, bad):
             middle = type(good)(0.5 * (good + bad))
         if middle in (good, bad):

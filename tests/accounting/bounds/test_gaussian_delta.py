@@ -21,6 +21,7 @@ from shuffledp import (
 from shuffledp.accounting.bounds.gaussian_proven import _checked_in
 from shuffledp.accounting.bounds.shuffle_gaussian import gaussian_pair, pair_profile
 from shuffledp.accounting.curves import GDPCurve
+from shuffledp.accounting.protocols.gaussian import smallest_noise
 from shuffledp.errors import ParameterError
 from shuffledp.numerics.composition import binomial_window, composed_epsilon
 
@@ -229,3 +230,31 @@ def test_calibration_refuses_what_it_would_ignore() -> None:
     for wrong in ({"rate": 2.0}, {"rounds": 0}, {"rate": 0.5, "drawn": 10}, {"drawn": 5000}):
         with pytest.raises(ParameterError):
             calibrate_sigma(epsilon=1.0, delta=1e-5, n=1000, **wrong)  # type: ignore[arg-type]
+
+
+def test_the_least_noise_is_found_in_a_few_looks() -> None:
+    """Near a guess, at an edge where delta jumps, and past what is likely far above the target."""
+    asked: list[float] = []
+
+    def smooth(scale: float) -> float:
+        asked.append(scale)
+        return math.exp(-20.0 * scale**2)
+
+    root = math.sqrt(math.log(1e6) / 20.0)
+    for start in (root, 1.03 * root, 0.97 * root):
+        asked.clear()
+        assert root <= smallest_noise(smooth, 1e-6, start, 5e-3) <= 1.005 * root
+        assert len(asked) <= 5
+
+    def jumps(scale: float) -> float:
+        asked.append(scale)
+        return 1e-8 if scale >= 2.0 / 3.0 else 1e-2
+
+    for start, most in ((2.0 / 3.0, 2), (1.0, 6)):
+        asked.clear()
+        found = smallest_noise(jumps, 1e-6, start, 5e-3, edge=2.0 / 3.0)
+        assert 2.0 / 3.0 <= found <= 1.005 * 2.0 / 3.0
+        assert len(asked) <= most
+    asked.clear()
+    smallest_noise(jumps, 1e-6, 2.0 / 3.0, 5e-3, likely=lambda x: 1.0 if x < 0.66 else 0.0)
+    assert min(asked) > 0.65

@@ -294,6 +294,22 @@ def test_delta_does_not_rise_with_epsilon_and_never_vanishes() -> None:
     assert found[-1] == found[-2] < 0.1
 
 
+@pytest.mark.parametrize(("space", "crowd"), [("set", (100_000, 1.0)), ("ball", (60_000, 0.1))])
+def test_where_hardly_a_window_is_left(space: str, crowd: tuple[int, float]) -> None:
+    """In whatever order epsilons come: never below what the pair leaks, never above a smaller one's."""
+    n, rate = crowd
+    inner = Gaussian(1.0, 1.0, **SPACES[space])
+    protocol = Shuffled(CheckIn(inner, rate) if rate < 1.0 else inner, n)
+    swap = GaussianSwap(space, 1.0, _Crowd(n, rate, None))
+    for share in (10.0, 30.0, 8.2, 14.0, 10.1):
+        epsilon = share * swap.mu
+        assert swap._aim(epsilon) < swap._least_charge
+        leaked = protocol.bound("shuffle-gaussian", epsilon=epsilon).value
+        assert leaked <= swap.delta(epsilon, 2e-3) <= 1e-7
+    found = [swap.delta(share * swap.mu, 1e-2) for share in (8.2, 10.0, 14.0, 30.0)]
+    assert all(x >= y > 0.0 for x, y in itertools.pairwise(found))
+
+
 def test_values_cut_off_keep_their_weight(monkeypatch) -> None:
     """What lies beyond the last place kept is put there, and what that takes away is charged."""
     whole = _Moved._capped

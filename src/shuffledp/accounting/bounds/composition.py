@@ -49,6 +49,8 @@ _DEEPEST, _REVEALING, _LEAST_LEAK = 1e-30, 1e-22, 1e-14
 """Deltas at which grids end: of a pure round, of another (the rest is revealing), of a leak."""
 _LITTLE = 1e-9
 """Of the first delta: below, nothing more is asked if it is not known to a factor of 2."""
+_FARTHER = 10.0, 20.0
+"""Deviations of a loss beyond which one bound of normal noise may fall and another not."""
 MANY_USERS = 1000
 """With fewer, a dear bound takes longest and gains least."""
 _WIDEST = 2.0 * COMPOSED
@@ -356,7 +358,7 @@ def _upper_losses(r: AnyRound) -> tuple[Losses, Losses]:
     if r.n < MANY_USERS:
         plain = [bound for bound in proven if not bound.dear]
         proven = Tightest.about(plain, r.randomizer, r.n) if plain else proven
-    useful = proven.useful()
+    useful = proven.useful(_FARTHER if is_gaussian(r.randomizer) else ())
 
     def profiles(epsilons: list[float]) -> tuple[Ends, Ends]:
         found = proven.answers(lambda _, curve: _upper_deltas(curve, epsilons), useful)

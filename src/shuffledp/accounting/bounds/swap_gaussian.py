@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from statistics import NormalDist
 from typing import NamedTuple
@@ -42,19 +42,23 @@ _TOLERANCE, _ROUGHEST, _MOST_ROWS, _FEW_ROWS = 4e-3, 0.2, 420, 180
 _MOST_EPSILON = 20.0
 _DEEPEST, _FAR, _STEPS, _USUAL = 36.0, 5.0, (1.1, 1.5), 20.0
 """Depths in deviations; steps of epsilons; how far delta may be above that of a normal sum."""
-_LEVEL = 1.01
-"""A delta so little above the least needs no larger epsilon."""
 _SMALLEST_CHARGE, _LARGEST_CHARGE = -680.0, -7.0
 """Logarithms."""
 _CHARGED, _LEAST_CHARGE, _ATTEMPTS = 1e-4, 1e-300, 3
 """Share of delta that is charged for rare reports, about."""
-_OVERSHOT = 2.0
-"""Where less charged gives less delta: how much less than aimed at is tried next, in logarithms."""
-_LONGEST = 3.5
-"""The longest step of how much less is cut off, in logarithms."""
-_FLOOR, _LITTLE = 30.0, 1e-6
-"""A delta so small, and less than so many times the least charge there is, is not sought at smaller
-epsilons, too."""
+_AGAIN, _LIKE, _LONGEST = 2, 1.2, 6.0
+"""Looks where a nearby epsilon is known; logarithms: what is about the same, the longest step."""
+_LITTLE = 0.6
+"""A delta below such a power of the least charge is not sought at smaller epsilons, too."""
+_BESIDE = 0.05
+"""Epsilons so near each other, relatively, have the same charges."""
+_FARTHER, _NARROW = 3.0, -14.0
+"""Where the delta of a normal sum is so many powers of the least charge, the search begins nearer
+to that, more so if its logarithm is hardly less than this."""
+_WIDENED = 0.25
+"""How much more is charged where the sum costs too much, in logarithms."""
+_SHARE_RARE = 0.3
+"""Of delta: when rare reports cost more, less is charged for them."""
 _DEAR, _TAME = 0.05, 12.0
 """The largest W are cut off at up to this share of delta, above so many units of 1 / theta."""
 _STEP, _COARSE_STEP = 0.1, 0.15
@@ -140,6 +144,32 @@ def _finest(
     return tolerance, triple_classes(domain, diameter, tolerance)
 
 
+class _Parts(NamedTuple):
+    """What delta is made of."""
+
+    inside: float
+    """Sums of W, and rare reports."""
+    cut: float
+    """The largest W, cut off."""
+    rare: float
+    """Rare reports alone, about."""
+
+    @property
+    def total(self) -> float:
+        return min(up(self.inside + self.cut, SUMS), 1.0)
+
+
+class _Look(NamedTuple):
+    """What was found at an epsilon, and with what charged and cut off."""
+
+    epsilon: float
+    total: float
+    log_charge: float
+    log_aim: float
+    further: tuple[float, float]
+    """Both where to begin at larger ones."""
+
+
 @dataclass(frozen=True, eq=False)
 class GaussianSwap:
     """delta(epsilon) for values in a domain of a diameter, both in units of sigma."""
@@ -147,6 +177,8 @@ class GaussianSwap:
     domain: str
     diameter: float
     crowd: _Crowd
+    _looks: list[_Look] = field(default_factory=list, init=False, repr=False)
+    """Where hardly a window is left."""
 
     def classes(self, width: float) -> tuple[TripleClass, ...]:
         """As fine as many rows allow."""
@@ -173,23 +205,25 @@ class GaussianSwap:
         epsilon, which delta does not: then a smaller epsilon answers.
         """
         depth = min(epsilon / self.mu, _DEEPEST)
-        if width >= _COARSE and depth > _FAR:
+        hard = self._aim(min(epsilon, depth * self.mu)) < self._least_charge
+        if (hard or width >= _COARSE) and depth > _FAR:
             depth = _below(depth, _STEPS[0])
         smaller = min(epsilon, down(depth * self.mu, FORMULA))
-        if width < _COARSE and self._aim(smaller) < self._least_charge:
-            return self.delta(epsilon, _COARSE)
-        best = self._at(smaller, width)
-        if self._aim(smaller) < self._least_charge:
-            best = min(best, self._less_cut(smaller))
-            if best < min(_FLOOR * math.exp(self._least_charge), _LITTLE):
-                return best
-        normal = best <= _USUAL * math.exp(self._log_delta(epsilon))
+        if hard:
+            best = self._balanced(smaller)
+            normal = math.log(best) < _LITTLE * self._least_charge
+        else:
+            best = self._at(smaller, width)
+            normal = best <= _USUAL * math.exp(self._log_delta(epsilon))
         if width < _COARSE and not normal:
             return min(best, self.delta(epsilon, _COARSE))
         while not normal and depth > 1.0:
             depth = _below(0.999 * depth, _STEPS[1])
             smaller = down(depth * self.mu, FORMULA)
-            value = self._at(smaller, width)
+            if self._aim(smaller) < self._least_charge:
+                value = self._balanced(smaller)
+            else:
+                value = self._at(smaller, width)
             normal = value >= best and value <= _USUAL * math.exp(self._log_delta(smaller))
             best = min(best, value)
         return best
@@ -203,58 +237,71 @@ class GaussianSwap:
     def _at(self, epsilon: float, width: float) -> float:
         if epsilon > _MOST_EPSILON or self._least_charge >= _LARGEST_CHARGE:
             return 1.0
-        if width >= _COARSE and (level := self._level(epsilon)) is not None:
-            return level
-        rough, log_charge, _ = self._rough(epsilon)
+        rough, log_charge = self._rough(epsilon)
         if width >= _COARSE:
             return rough
         return min(rough, self._charged(epsilon, log_charge, width).total)
 
-    def _level(self, epsilon: float) -> float | None:
-        """What a smaller epsilon has, where that is all rare reports leave: delta falls."""
-        depth = 0.999 * epsilon / self.mu
-        if depth <= _FAR or self._aim(epsilon) >= self._least_charge:
-            return None
-        before = _below(depth, _STEPS[1])
-        value = self._at(down(before * self.mu, FORMULA), _COARSE)
-        return value if value <= _LEVEL * self._floor else None
-
-    @cached_property
-    def _floor(self) -> float:
-        """About the least delta where rare reports leak more than the sum of all."""
-        return self._rough(min(_DEEPEST * self.mu, _MOST_EPSILON))[0]
-
     @lru_cache(maxsize=256)  # noqa: B019
-    def _rough(self, epsilon: float) -> tuple[float, float, _Parts]:
-        """Of a coarse look, log of what was charged for rare reports, and what it is made of."""
-        least = self._least_charge
+    def _rough(self, epsilon: float) -> tuple[float, float]:
+        """Of a coarse look, and log of what was charged for rare reports."""
         log_charge, attempts = self._aim(epsilon), 1 if epsilon > _FAR * self.mu else _ATTEMPTS
-        over = 0.0
-        if log_charge < least:  # with hardly a window left rare reports may leak more than charged
-            log_charge, attempts = min(0.8 * least, 0.5 * (least + _LARGEST_CHARGE)), _ATTEMPTS
-            over = _OVERSHOT
-        found: list[tuple[float, float, _Parts]] = []
+        found: list[tuple[float, float]] = []
         for _ in range(attempts):
-            parts = self._charged(epsilon, log_charge, _COARSE)
-            found.append((parts.total, log_charge, parts))
-            aim = max(math.log(max(_CHARGED * parts.total, _LEAST_CHARGE)), least)
-            if parts.total >= 1.0 or aim - 2.0 <= log_charge <= aim + 0.7:
+            total = self._charged(epsilon, log_charge, _COARSE).total
+            found.append((total, log_charge))
+            aim = max(math.log(max(_CHARGED * total, _LEAST_CHARGE)), self._least_charge)
+            if total >= 1.0 or aim - 2.0 <= log_charge <= aim + 0.7:
                 break
-            log_charge = max(aim - over, least)
+            log_charge = aim
         return min(found)
 
-    @lru_cache(maxsize=256)  # noqa: B019
-    def _less_cut(self, epsilon: float) -> float:
-        """The same where the largest W, cut off, cost most: fewer of them are."""
-        best, log_charge, parts = self._rough(epsilon)
-        log_aim = log_charge - math.log(_CHARGED)
-        for _ in range(_ATTEMPTS):
-            if best >= 1.0 or parts.cut <= parts.inside:
-                break
-            log_aim -= min(math.log(parts.cut / parts.inside), _LONGEST)
+    def _balanced(self, epsilon: float) -> float:
+        """Where hardly a window is left: the least known at this epsilon or a smaller one."""
+        if epsilon > _MOST_EPSILON or self._least_charge >= _LARGEST_CHARGE:
+            return 1.0
+        if all(look.epsilon != epsilon for look in self._looks):
+            self._looks.append(self._look(epsilon))
+        return min(look.total for look in self._looks if look.epsilon <= epsilon)
+
+    def _look(self, epsilon: float) -> _Look:
+        """Rare reports, the largest W cut off and the sum of others are to cost about the same."""
+        least = self._least_charge
+        beside = min(self._looks, key=lambda x: abs(x.epsilon - epsilon), default=None)
+        if beside is not None and abs(beside.epsilon - epsilon) <= _BESIDE * epsilon:
+            parts = self._charged(epsilon, beside.log_charge, _COARSE, beside.log_aim)
+            return beside._replace(epsilon=epsilon, total=parts.total)
+        before = max((x for x in self._looks if x.epsilon < epsilon), default=None)
+        enough = _LIKE
+        if before is not None:  # with the same charges less is left at a larger epsilon
+            log_charge, log_aim, attempts = *before.further, _AGAIN
+        else:
+            far = self._aim(epsilon) < _FARTHER * least
+            log_charge = min(0.8 * least, 0.5 * (least + _LARGEST_CHARGE))
+            log_aim = log_charge - math.log(_CHARGED)
+            if far:
+                log_charge = least + max(0.25 * (_NARROW - least), 0.3)
+                log_aim = log_charge + max(0.3 * (_NARROW - log_charge), 3.0)
+            attempts, enough = _ATTEMPTS + 1, 0.5 * _LIKE
+        found, tried = list[tuple[float, float, float]](), list[tuple[float, float]]()
+        for _ in range(attempts):
             parts = self._charged(epsilon, log_charge, _COARSE, log_aim)
-            best = min(best, parts.total)
-        return best
+            found.append((parts.total, log_charge, log_aim))
+            bulk = min(max(parts.inside - parts.rare, 1e-4 * parts.inside), 1.0)
+            off = math.log(max(parts.cut, _LEAST_CHARGE) / max(bulk, _LEAST_CHARGE))
+            tried.append((off, log_aim))
+            share = parts.rare / (_SHARE_RARE * parts.total)
+            if share <= 1.0 and abs(off) <= enough:
+                break
+            most = log_charge - math.log(_CHARGED)
+            if off < 0.0 and log_aim >= most:  # too narrow a window, not too much cut off
+                log_charge = min(log_charge - _WIDENED * off, 0.5 * (least + _LARGEST_CHARGE))
+                log_aim, tried = log_charge - math.log(_CHARGED), []
+                continue
+            log_aim = min(_next_aim(tried), most)
+            if share > 1.0:
+                log_charge = max(log_charge - 1.0 - math.log(share), least)
+        return _Look(epsilon, *min(found), (log_charge, log_aim))
 
     def _aim(self, epsilon: float) -> float:
         """log of what rare reports should cost, about."""
@@ -285,6 +332,17 @@ class GaussianSwap:
         return _Moved(self, epsilon, known, log_charge, width, log_aim).delta()
 
 
+def _next_aim(tried: list[tuple[float, float]]) -> float:
+    """Where as much is cut off as is left, from logarithms of their ratio at some aims."""
+    much = min((x for x in tried if x[0] > 0.0), default=None)
+    little = max((x for x in tried if x[0] <= 0.0), default=None)
+    if much is None or little is None:
+        off, log_aim = tried[-1]
+        return max(log_aim - min(max(0.5 * off, -_LONGEST), _LONGEST), _SMALLEST_CHARGE)
+    share = much[0] / (much[0] - little[0])
+    return much[1] + share * (little[1] - much[1])
+
+
 def _windows(
     classes: tuple[TripleClass, ...], crowd: _Crowd, log_charge: float
 ) -> list[_Window] | None:
@@ -308,21 +366,6 @@ def _ratios(classes: tuple[TripleClass, ...], reach: float, least: float) -> lis
         return [Ratios.of(x.along + x.half, x.along - x.half, x.across, reach, step) for x in rows]
 
     return [of(each) for each in classes]
-
-
-class _Parts(NamedTuple):
-    """What delta is made of."""
-
-    inside: float
-    """Sums of W, and rare reports."""
-    cut: float
-    """The largest W, cut off."""
-    rare: float
-    """Rare reports alone, about."""
-
-    @property
-    def total(self) -> float:
-        return min(up(self.inside + self.cut, SUMS), 1.0)
 
 
 class _Moved:
@@ -543,6 +586,24 @@ class _GaussianCurve(SwapCurve):
         return super().expecting(epsilon) if near else self
 
 
+def limiting_mu(randomizer: Randomizer, n: int) -> float:
+    """The distance of two normal laws as hard to tell apart in the limit of many users; infinite
+    where the bound does not speak."""
+    try:
+        swap = _swap(_in_regime(randomizer), n)
+    except RegimeError:
+        return math.inf
+    return swap.mu
+
+
+def _swap(randomizer: Randomizer, n: int) -> GaussianSwap:
+    if n < _LEAST_USERS:
+        raise RegimeError(f"n >= {_LEAST_USERS}", str(n))
+    pair = gaussian_pair(randomizer, n)
+    crowd = _Crowd(n, pair.check_in, pair.drawn)
+    return GaussianSwap(pair.gaussian.space, up(math.sqrt(pair.h), FORMULA), crowd)
+
+
 @bound(
     Theorem(
         id="swap-gaussian",
@@ -561,11 +622,7 @@ class _GaussianCurve(SwapCurve):
 )
 def swap_gaussian(randomizer: Randomizer, n: int) -> Curve:
     """For every data set: values in a set of a diameter, in a ball or on a line."""
-    if n < _LEAST_USERS:
-        raise RegimeError(f"n >= {_LEAST_USERS}", str(n))
-    pair = gaussian_pair(randomizer, n)
-    crowd = _Crowd(n, pair.check_in, pair.drawn)
-    swap = GaussianSwap(pair.gaussian.space, up(math.sqrt(pair.h), FORMULA), crowd)
+    swap = _swap(randomizer, n)
 
     def profile(epsilon: float, width: float) -> Enclosure:
         value = swap.delta(epsilon, _COARSE if width >= COARSE else _FINE)

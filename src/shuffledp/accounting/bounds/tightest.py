@@ -171,8 +171,11 @@ class Tightest(Curve):
             pass
         return [pick(column) for column in zip(*rows, strict=True)]
 
-    def useful(self) -> Sequence[Bound[Curve]]:
-        """The tightest in delta somewhere, with and without dear ones, and those with no delta."""
+    def useful(self, beyond: tuple[float, ...] = ()) -> Sequence[Bound[Curve]]:
+        """The tightest in delta somewhere, with and without dear ones, and those with no delta.
+
+        ``beyond``: more deviations of a loss at which they are compared.
+        """
         bounds = list(self)
         if len(bounds) < 2:
             return bounds
@@ -183,7 +186,7 @@ class Tightest(Curve):
             except SILENT:
                 continue
         ends = {pick(start.values(), default=0.0), max(start.values(), default=0.0)}
-        at = sorted({2.5 * end * k for end in ends for k in _PROBES})
+        at = sorted({2.5 * end * k for end in ends for k in (*_PROBES, *beyond)})
         deltas = {each: self._curves[each].sketched("delta", at) for each in start}
         plain = [b.theorem.id for b in bounds if not b.dear and b.theorem.id in deltas]
         best = {

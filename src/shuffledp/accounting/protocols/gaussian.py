@@ -18,9 +18,12 @@ from shuffledp.accounting.bounds.shuffle_gaussian import (
     shuffle_gaussian,
     shuffle_gaussian_rdp,
 )
+from shuffledp.accounting.bounds.swap_gaussian import MOST_DIAMETER, limiting_mu
 from shuffledp.accounting.bounds.tightest import SILENT, Tightest
 from shuffledp.accounting.curves import Curve
+from shuffledp.accounting.curves.gdp import gaussian_delta
 from shuffledp.accounting.protocols.counted import Counted
+from shuffledp.accounting.protocols.likely import likely_delta
 from shuffledp.accounting.protocols.rounds import Rounds
 from shuffledp.accounting.protocols.shuffled import Shuffled
 from shuffledp.accounting.randomizers import CheckIn, Gaussian, Randomizer, Repeated, Subsampled
@@ -28,13 +31,17 @@ from shuffledp.errors import ParameterError, RegimeError, answering
 from shuffledp.labels import Status, Value
 from shuffledp.numerics.enclosure import COARSE
 from shuffledp.numerics.rounding import BELOW_ONE
-from shuffledp.numerics.search import steered
+from shuffledp.numerics.search import bisect, steered
 from shuffledp.shown import Printed
 
 _OF_THE_PAIR = (shuffle_gaussian, shuffle_gaussian_composed, shuffle_gaussian_rdp)
 _LEAST, _MOST = 0.05, 1e6
 """Range of sigma / sensitivity searched."""
 _COARSE, _FINE = 5e-3, 1e-6
+_EDGE = (1.0 + 1e-5) / MOST_DIAMETER
+"""The least noise of which the tightest theorem speaks."""
+_FAR_ABOVE = 0.3
+"""The logarithm of how many times smaller the logarithm of a delta is that is far above another."""
 
 
 def pair_values(protocol: Shuffled, **question: float) -> dict[str, Any]:
@@ -184,16 +191,56 @@ def calibrate_sigma(
         except SILENT:
             return 1.0
 
-    tolerance = _COARSE if status is Status.PROVEN else _FINE
+    proven = status is Status.PROVEN
+    tolerance = _COARSE if proven else _FINE
     with answering(protocol(1.0), {"delta": delta}):
-        start = enough_noise(epsilon, delta) * math.sqrt(times)
-        scale = smallest_noise(reached, delta, min(start, _MOST), tolerance)
+        start = min(enough_noise(epsilon, delta) * math.sqrt(times), _MOST)
+        if proven:
+            scale = least_scale(protocol, reached, epsilon, delta, start, tolerance)
+        else:
+            scale = smallest_noise(reached, delta, start, tolerance)
         while scale <= _MOST:
             achieved = among(scale).best("epsilon", delta, enough=epsilon)
             if achieved.value <= epsilon:
                 return SigmaCalibration(scale * distance, protocol(scale), achieved)
             scale *= 1.0 + tolerance
     raise ParameterError("epsilon", f"reachable with sigma <= {_MOST:g} sensitivities", epsilon)
+
+
+def least_scale(
+    protocol: Callable[[float], Shuffled],
+    delta: Callable[[float], float],
+    epsilon: float,
+    target: float,
+    start: float,
+    tolerance: float,
+) -> float:
+    """As ``smallest_noise`` for normal noise, of which ``start`` is enough.
+
+    Begins where a limit theorem says, or where the tightest theorem ends.
+    """
+
+    def likely(scale: float) -> float:
+        whole = protocol(scale)
+        mu, rounds = _limiting_mu(whole)
+        if math.isfinite(mu):
+            return gaussian_delta(mu * math.sqrt(rounds), epsilon)
+        return 0.0 if rounds == 1 else likely_delta(whole, epsilon)
+
+    if math.isinf(_limiting_mu(protocol(start))[0]):
+        return smallest_noise(delta, target, start, tolerance)
+    first = _EDGE
+    if likely(_EDGE) > target:
+        first = bisect(lambda x: likely(x) <= target, start, _EDGE, share=tolerance).good
+    return smallest_noise(delta, target, first, tolerance, likely=likely, edge=_EDGE)
+
+
+def _limiting_mu(protocol: Shuffled) -> tuple[float, int]:
+    """Of one round, and how many there are."""
+    whole = protocol.randomizer
+    if isinstance(whole, Repeated):
+        return limiting_mu(whole.randomizer, protocol.crowd), whole.rounds
+    return limiting_mu(whole, protocol.crowd), 1
 
 
 def enough_noise(epsilon: float, delta: float) -> float:
@@ -215,29 +262,46 @@ def smallest_noise(
     start: float,
     tolerance: float,
     least: float = _LEAST,
+    likely: Callable[[float], float] | None = None,
+    edge: float = 0.0,
 ) -> float:
     """Least sigma / sensitivity whose delta is at most the target, to a share ``tolerance``.
 
-    More noise never hurts, and ln(-ln delta) is about linear in ln sigma. Infinite if none does.
+    More noise never hurts, and ln(-ln delta) falls with ln sigma, with a slope of about 2 or more.
+    Infinite if none does. ``likely`` is about delta and much cheaper: what it shows to be far above
+    the target is not asked. With less noise than ``edge`` delta may jump.
     """
+
+    def scale(place: int) -> float:
+        return least * math.exp(tolerance * place)
+
+    def excess(found: float) -> float:
+        found = min(max(found, sys.float_info.min), BELOW_ONE)
+        return math.log(math.log(target) / math.log(found))
 
     @lru_cache(maxsize=64)
     def miss(place: int) -> float:
-        found = min(max(delta(least * math.exp(tolerance * place)), sys.float_info.min), BELOW_ONE)
-        return math.log(math.log(target) / math.log(found))
+        if likely is not None and (far := excess(likely(scale(place)))) > _FAR_ABOVE:
+            return far
+        return excess(delta(scale(place)))
 
     def steps(ratio: float) -> int:  # whole: the last digits of delta decide no place of the search
         return math.ceil(ratio / tolerance)
 
-    high, top = (max(steps(math.log(x / least)), 0) for x in (start, _MOST))
+    high, top, last = (max(steps(math.log(x / least)), 0) for x in (start, _MOST, max(edge, least)))
+    low, more = high, 2
     while miss(high) > 0.0:
         if high >= top:
             return math.inf
-        high = min(high + steps(1.0), top)
-    low = high
+        low, high = high, min(high + 2 + steps(min(miss(high), 1.0)), top)
     while miss(low) <= 0.0:
         if low == 0:
             return least
-        high, low = low, max(low - steps(0.1 - max(0.5 * miss(low), -2.0)), 0)
-    place = steered(miss, high, low, begin=(miss(high), miss(low))).good
-    return least * math.exp(tolerance * place)
+        high, low = low, max(low - more - steps(-0.5 * max(miss(low), -4.0)), 0)
+        more = steps(0.1)
+        if high > last > low:
+            low = last
+        elif high == last:
+            low = last - 1
+    place = steered(miss, high, low, near=tolerance, begin=(miss(high), miss(low))).good
+    return scale(place)

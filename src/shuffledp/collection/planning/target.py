@@ -11,12 +11,13 @@ from shuffledp import checks
 from shuffledp.accounting.bounds.swap_gaussian import MOST_DIAMETER
 from shuffledp.accounting.curves.gdp import gaussian_delta
 from shuffledp.accounting.protocols import Rounds, Shuffled, Stated
+from shuffledp.accounting.protocols.gaussian import enough_noise, least_scale
 from shuffledp.accounting.protocols.likely import likely_delta
-from shuffledp.accounting.randomizers import Randomizer
+from shuffledp.accounting.randomizers import Gaussian, Randomizer
 from shuffledp.collection.devices import Device, device
 from shuffledp.errors import ParameterError
 from shuffledp.labels import Value
-from shuffledp.numerics.enclosure import SEARCH
+from shuffledp.numerics.enclosure import COARSE, SEARCH
 from shuffledp.numerics.search import bisect, foreseen, grown, log_log_excess, steered
 
 Builder = Callable[[float], Randomizer]
@@ -25,6 +26,8 @@ _MOST = 40.0
 _PRECISION = 1e-3
 _EDGE = (1.0 - 1e-5) * MOST_DIAMETER
 """Normal noise for which the tightest theorem still speaks; just beyond delta jumps."""
+_CLOSE = 0.01
+"""A delta whose logarithm is so close to its target's is asked for exactly."""
 NEAR = 0.02
 """A delta 2 % below its target will do."""
 
@@ -110,6 +113,31 @@ class Target:
             return self.max_eps0, found
         return None
 
+    def _least_noise(self, build: Builder) -> float | None:
+        """The largest strength of normal noise on whole values, one round; None for other reports.
+
+        Where delta is far from the target a coarse look will do.
+        """
+
+        @lru_cache(maxsize=64)
+        def protocol(scale: float) -> Shuffled:
+            return Shuffled(device(build(1.0 / scale)).randomizer, self.n, self.colluders)
+
+        if self.rounds > 1 or not isinstance(protocol(1.0).randomizer, Gaussian):
+            return None
+
+        def reached(scale: float) -> float:
+            proven = protocol(scale).proven()
+            for width in (COARSE, SEARCH):
+                found = proven.quick_delta(self.epsilon, width, wanted=self.delta).value
+                if abs(log_log_excess(found, self.delta)) > _CLOSE:
+                    break
+            return found
+
+        start = 1.01 * enough_noise(self.epsilon, self.delta)
+        scale = least_scale(protocol, reached, self.epsilon, self.delta, start, _PRECISION)
+        return 1.0 / scale
+
     def largest(self, build: Builder) -> tuple[float, Device]:
         """(Nearly) the largest strength that meets the target, and its device.
 
@@ -131,6 +159,8 @@ class Target:
             delta = self.likely(device(build(strength)).randomizer)
             return log_log_excess(1.0 if delta is None else delta, self.delta)
 
+        if (found := self._least_noise(build)) is not None:
+            return found, device(build(found))
         while excess(least) > 0.0:  # without a pure budget less may be needed
             least *= 0.5
         if least >= _MOST:
