@@ -40,7 +40,7 @@ from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Refutation, Status, Theorem
 from shuffledp.numerics.composed_losses import Losses, composed_delta, enumerable, revealing
 from shuffledp.numerics.enclosure import COMPOSED, FINE, QUICK, Enclosure
-from shuffledp.numerics.rounding import Array, down, roundings, up
+from shuffledp.numerics.rounding import down, roundings, up
 from shuffledp.numerics.search import Guess
 
 _SHARES = (0.1, 0.5, 0.9)
@@ -49,6 +49,8 @@ _DEEPEST, _REVEALING, _LEAST_LEAK = 1e-30, 1e-22, 1e-14
 """Deltas at which grids end: of a pure round, of another (the rest is revealing), of a leak."""
 _LITTLE = 1e-9
 """Of the first delta: below, nothing more is asked if it is not known to a factor of 2."""
+_OFTEN = 16
+"""Of so many rounds on, large losses of one matter less and less."""
 MANY_USERS = 1000
 """With fewer, a dear bound takes longest and gains least."""
 _WIDEST = 2.0 * COMPOSED
@@ -125,7 +127,7 @@ class _Composed(ProfileCurve):
 def composed_upper(rounds: Sequence[AnyRound]) -> ProfileCurve:
     """Upper bounds for all rounds together, in both directions."""
     rounds = [part for r in rounds for part in _parts(r)]
-    pairs = [_upper_losses(_single_round(r)) for r in rounds]
+    pairs = [_upper_losses(_about_as_often(r)) for r in rounds]
     forward = [(pair[0], r.count) for pair, r in zip(pairs, rounds, strict=True)]
     reverse = [(pair[1], r.count) for pair, r in zip(pairs, rounds, strict=True)]
     end = PureEnd(pure_budget(rounds))
@@ -172,7 +174,7 @@ def _added(terms: Iterable[tuple[int, float]], upper: bool = True) -> float:
 
 def composed_renyi(rounds: Sequence[AnyRound]) -> RenyiCurve:
     """Rényi divergences added up, then converted."""
-    ones = [(_single_round(r), r.count) for r in rounds]
+    ones = [(_about_as_often(r), r.count) for r in rounds]
 
     def divergence(order: float) -> float:
         return _added((count, _quick_renyi(r, order)) for r, count in ones)
@@ -244,6 +246,12 @@ def _parts(r: AnyRound) -> list[AnyRound]:
 def _single_round(r: AnyRound) -> AnyRound:
     """The same round once: what the caches know."""
     return replace(r, count=1)
+
+
+def _about_as_often(r: AnyRound) -> AnyRound:
+    """The same round once, or a power of 4 times if that often: losses above it are joined as
+    exactly as that needs."""
+    return replace(r, count=1 if r.count < _OFTEN else 4 ** ((r.count.bit_length() - 1) // 2))
 
 
 def pure_budget(rounds: Sequence[AnyRound]) -> float:
@@ -340,18 +348,13 @@ def _renyi(r: AnyRound, order: float) -> float:
     return _guaranteed(r.randomizer, r.n).renyi(order)
 
 
-def _upper_deltas(curve: Curve, epsilons: list[float]) -> Array:
-    forward, reverse = curve.sampled(epsilons)
-    return np.maximum(forward[1], reverse[1])
-
-
 @lru_cache(maxsize=256)
 def _upper_losses(r: AnyRound) -> tuple[Losses, Losses]:
     """The worst pair's losses in both directions; one for both where values are replaced."""
     if isinstance(r, StatedRound):
         return (stated_losses(r.epsilon, r.delta),) * 2
     if isinstance(r, CountedRound):
-        return r.counter.guaranteed_losses()
+        return r.counter.guaranteed_losses(r.count)
     proven = _guaranteed(r.randomizer, r.n)
     if r.n < MANY_USERS:
         plain = [bound for bound in proven if not bound.dear]
@@ -359,13 +362,13 @@ def _upper_losses(r: AnyRound) -> tuple[Losses, Losses]:
     useful = proven.useful()
 
     def profiles(epsilons: list[float]) -> tuple[Ends, Ends]:
-        found = proven.answers(lambda _, curve: _upper_deltas(curve, epsilons), useful)
-        upper = np.min(list(found), axis=0)
+        upper = proven.lowest(epsilons, useful)
         ends = np.zeros(len(epsilons)), np.minimum(upper, 1.0)
         return ends, ends
 
     pure = PureEnd(r.randomizer.pure)
-    return (Samples.take(profiles, pure, _DEEPEST if pure.reached else _REVEALING).above(),) * 2
+    deepest = _DEEPEST if pure.reached else _REVEALING
+    return (Samples.take(profiles, pure, deepest, rounds=r.count).above(),) * 2
 
 
 @lru_cache(maxsize=256)
