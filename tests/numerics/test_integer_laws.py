@@ -144,3 +144,14 @@ def test_far_epsilons_are_answered_soundly() -> None:
     assert 0.0 <= high[0] < 1e-30
     (low, high), _ = IntegerPair.of(poisson(5.0), poisson(5.0).shifted(1)).deltas(np.array([800.0]))
     assert high[0] >= math.exp(-5.0)  # no number is 0 with the victim in it
+
+
+def test_upper_ends_alone_are_the_same() -> None:
+    epsilons = np.linspace(0.0, 30.0, 61)
+    one = poisson(5.0)
+    for pair in (IntegerPair.of(one.shifted(1), one), IntegerPair.of(one, one.shifted(2))):
+        for (none, alone), (_, high) in zip(
+            pair.above(epsilons), pair.deltas(epsilons), strict=True
+        ):
+            assert (alone == high).all()
+            assert (none == 0.0).all()

@@ -357,6 +357,11 @@ class IntegerPair:
         """Ends of H(first || second) and of H(second || first)."""
         return self._forward.deltas(epsilons), self._reverse.deltas(epsilons)
 
+    def above(self, epsilons: Array) -> tuple[Ends, Ends]:
+        """The same where only upper ends matter: half of the work; 0 is below."""
+        none = np.zeros(epsilons.size)
+        return (none, self._forward.above(epsilons)), (none, self._reverse.above(epsilons))
+
     def losses(self, falls: bool = False) -> tuple[Losses, Losses]:
         """Losses below and above those of the first law against the second (``falls``:
         conversely)."""
@@ -373,17 +378,31 @@ class _Ranked:
 
     def __init__(self, first: Ends, second: Ends, first_rest: float, second_rest: float) -> None:
         self.rests = first_rest, second_rest
-        self.most = _ranked(first[1], second[0])
-        self.least = _ranked(first[0], second[1])
+        self._first, self._second = first, second
         self.error = roundings(2.0 * first[0].size + 64.0)
 
-    def deltas(self, epsilons: Array) -> Ends:
-        """Lower and upper ends (docs/proofs/counters.md, section 5)."""
+    @cached_property
+    def most(self) -> tuple[Array, Array, Array]:
+        """The first law at its most, the second at its least."""
+        return _ranked(self._first[1], self._second[0])
+
+    @cached_property
+    def least(self) -> tuple[Array, Array, Array]:
+        """Conversely."""
+        return _ranked(self._first[0], self._second[1])
+
+    def above(self, epsilons: Array) -> Array:
+        """Upper ends (docs/proofs/counters.md, section 5)."""
         t = np.exp(np.minimum(epsilons, _LARGEST_EXPONENT))  # delta falls: beyond it is no larger
         ratios, first, second = self.most
         place = np.searchsorted(ratios, -down(t, roundings(32)), side="right")
         high = up(first[place], self.error) - down(t * second[place], self.error)
-        high = np.minimum(up(high + self.rests[0], roundings(8)) + 1e-300, 1.0)
+        return np.minimum(up(high + self.rests[0], roundings(8)) + 1e-300, 1.0)
+
+    def deltas(self, epsilons: Array) -> Ends:
+        """Lower and upper ends."""
+        high = self.above(epsilons)
+        t = np.exp(np.minimum(epsilons, _LARGEST_EXPONENT))
         ratios, first, second = self.least
         place = np.searchsorted(ratios, -t, side="right")
         low = down(first[place], self.error) - up(t * (second[place] + self.rests[1]), self.error)

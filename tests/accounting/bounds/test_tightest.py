@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from shuffledp import (
@@ -242,3 +243,16 @@ def test_a_limit_theorem_decides_who_is_passed_over() -> None:
     assert curve.likely_above(blanket, 1e-6)
     assert not curve.likely_above(1.7 * blanket, 1e-6)
     assert not Shuffled(LDP(60.0), 3).curve("stronger-clones").likely_above(1.0, 1e-6)
+
+
+@pytest.mark.parametrize("n", [1000, 10**5])
+@pytest.mark.parametrize("randomizer", [OneBitMean(eps0=3.0), Laplace(eps0=2.0)])
+def test_the_lowest_of_all_bounds_is_hardly_above_the_least(randomizer: Randomizer, n: int) -> None:
+    proven = Shuffled(randomizer, n).proven()
+    start = float(proven.lowest([0.0])[0])
+    epsilons = [0.25 * start * k for k in range(1, 25)]
+    sides = proven.answers(lambda _, curve: [side[1] for side in curve.sampled(epsilons)])
+    least = np.min([np.max(each, axis=0) for each in sides], axis=0)
+    found = proven.lowest(epsilons)
+    assert (least <= found).all()
+    assert (found <= 1.005 * least).all()

@@ -1,6 +1,7 @@
 """Rounds: guarantees above, leaks below, every route, repeated and different."""
 
 import math
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -30,8 +31,9 @@ from shuffledp import (
 )
 from shuffledp.accounting.bounds import composition
 from shuffledp.accounting.curves import GDPCurve
+from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.labels import Direction
-from shuffledp.numerics.composed_losses import Losses
+from shuffledp.numerics.composed_losses import Losses, composed_delta
 from tests.oracles import rounds as oracle
 
 
@@ -307,3 +309,21 @@ def test_little_noise_leaks_more_in_two_rounds_than_in_one():
     one = Shuffled(Gaussian(0.5, 2.0), 100).epsilon(1e-6).lower
     two = (Shuffled(Gaussian(0.5, 2.0), 100) ** 2).epsilon(1e-6).lower
     assert 0.0 < one < two
+
+
+@pytest.mark.parametrize("rounds", [16, 100, 5000])
+@pytest.mark.parametrize(
+    "randomizer", [KRR(4, eps0=2.0), optimised_unary(16, eps0=3.0), CheckIn(KRR(4, eps0=3.0), 0.01)]
+)
+def test_many_rounds_need_fewer_losses_of_each(randomizer: Randomizer, rounds: int) -> None:
+    several = composition.Round(randomizer, 10_000, rounds)
+    fine, coarse = (
+        composition._upper_losses(each)[0]
+        for each in (replace(several, count=1), composition._about_as_often(several))
+    )
+    together = Rounds([(Shuffled(randomizer, 10_000), rounds)])
+    epsilon = together.guaranteed(delta=1e-6).value
+    dense, found = (composed_delta([(each, rounds)], epsilon, 2e-4) for each in (fine, coarse))
+    assert coarse.values.size <= fine.values.size
+    assert found.upper >= together.bound("composition-dataset", epsilon=epsilon).value
+    assert found.upper <= 1.002 * dense.upper  # epsilon is off by less than a ten-thousandth

@@ -165,7 +165,7 @@ class AllocatedNoise(Counter):
         power, size = np.concatenate(found, axis=1)
         return power, size
 
-    def guaranteed_losses(self) -> tuple[Losses, Losses]:
+    def guaranteed_losses(self, rounds: int = 1) -> tuple[Losses, Losses]:
         samples = _samples(self)
         return samples.above(), samples.swapped().above()
 

@@ -40,7 +40,7 @@ from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Direction, Refutation, Status, Theorem
 from shuffledp.numerics.composed_losses import Losses, composed_delta, enumerable, revealing
 from shuffledp.numerics.enclosure import COMPOSED, FINE, QUICK, Enclosure
-from shuffledp.numerics.rounding import Array, down, roundings, up
+from shuffledp.numerics.rounding import down, roundings, up
 from shuffledp.numerics.search import Guess
 
 _SHARES = (0.1, 0.5, 0.9)
@@ -51,6 +51,8 @@ _LITTLE = 1e-9
 """Of the first delta: below, nothing more is asked if it is not known to a factor of 2."""
 _FARTHER = 10.0, 20.0
 """Deviations of a loss beyond which one bound of normal noise may fall and another not."""
+_OFTEN = 16
+"""Of so many rounds on, large losses of one matter less and less."""
 MANY_USERS = 1000
 """With fewer, a dear bound takes longest and gains least."""
 _WIDEST = 2.0 * COMPOSED
@@ -127,7 +129,7 @@ class _Composed(ProfileCurve):
 def composed_upper(rounds: Sequence[AnyRound]) -> ProfileCurve:
     """Upper bounds for all rounds together, in both directions."""
     rounds = [part for r in rounds for part in _parts(r)]
-    pairs = [_upper_losses(_single_round(r)) for r in rounds]
+    pairs = [_upper_losses(_about_as_often(r)) for r in rounds]
     forward = [(pair[0], r.count) for pair, r in zip(pairs, rounds, strict=True)]
     reverse = [(pair[1], r.count) for pair, r in zip(pairs, rounds, strict=True)]
     end = PureEnd(pure_budget(rounds))
@@ -174,7 +176,7 @@ def _added(terms: Iterable[tuple[int, float]], upper: bool = True) -> float:
 
 def composed_renyi(rounds: Sequence[AnyRound]) -> RenyiCurve:
     """Rényi divergences added up, then converted."""
-    ones = [(_single_round(r), r.count) for r in rounds]
+    ones = [(_about_as_often(r), r.count) for r in rounds]
 
     def divergence(order: float) -> float:
         return _added((count, _quick_renyi(r, order)) for r, count in ones)
@@ -246,6 +248,12 @@ def _parts(r: AnyRound) -> list[AnyRound]:
 def _single_round(r: AnyRound) -> AnyRound:
     """The same round once: what the caches know."""
     return replace(r, count=1)
+
+
+def _about_as_often(r: AnyRound) -> AnyRound:
+    """The same round once, or a power of 4 times if that often: losses above it are joined as
+    exactly as that needs."""
+    return replace(r, count=1 if r.count < _OFTEN else 4 ** ((r.count.bit_length() - 1) // 2))
 
 
 def pure_budget(rounds: Sequence[AnyRound]) -> float:
@@ -321,9 +329,15 @@ def _stated(r: Round | CountedRound, delta: float) -> StatedRound:
     return StatedRound(found.value, delta, r.count)
 
 
-@lru_cache(maxsize=256)
 def _guaranteed(randomizer: Randomizer, n: int) -> Tightest:
+    """Made anew for each question: where a search begins may depend on what was asked before."""
     return Tightest.about(worth_asking(randomizer, leaking=False), randomizer, n)
+
+
+@lru_cache(maxsize=256)
+def _divergences(randomizer: Randomizer, n: int) -> Tightest:
+    """The same, asked for divergences alone."""
+    return _guaranteed(randomizer, n)
 
 
 @lru_cache(maxsize=4096)
@@ -339,12 +353,7 @@ def _renyi(r: AnyRound, order: float) -> float:
         if math.isinf(value):
             raise ConversionError("A Rényi divergence needs counters with a pure budget.")
         return value
-    return _guaranteed(r.randomizer, r.n).renyi(order)
-
-
-def _upper_deltas(curve: Curve, epsilons: list[float]) -> Array:
-    forward, reverse = curve.sampled(epsilons)
-    return np.maximum(forward[1], reverse[1])
+    return _divergences(r.randomizer, r.n).renyi(order)
 
 
 @lru_cache(maxsize=256)
@@ -353,7 +362,7 @@ def _upper_losses(r: AnyRound) -> tuple[Losses, Losses]:
     if isinstance(r, StatedRound):
         return (stated_losses(r.epsilon, r.delta),) * 2
     if isinstance(r, CountedRound):
-        return r.counter.guaranteed_losses()
+        return r.counter.guaranteed_losses(r.count)
     proven = _guaranteed(r.randomizer, r.n)
     if r.n < MANY_USERS:
         plain = [bound for bound in proven if not bound.dear]
@@ -361,13 +370,13 @@ def _upper_losses(r: AnyRound) -> tuple[Losses, Losses]:
     useful = proven.useful(_FARTHER if is_gaussian(r.randomizer) else ())
 
     def profiles(epsilons: list[float]) -> tuple[Ends, Ends]:
-        found = proven.answers(lambda _, curve: _upper_deltas(curve, epsilons), useful)
-        upper = np.min(list(found), axis=0)
+        upper = proven.lowest(epsilons, useful)
         ends = np.zeros(len(epsilons)), np.minimum(upper, 1.0)
         return ends, ends
 
     pure = PureEnd(r.randomizer.pure)
-    return (Samples.take(profiles, pure, _DEEPEST if pure.reached else _REVEALING).above(),) * 2
+    deepest = _DEEPEST if pure.reached else _REVEALING
+    return (Samples.take(profiles, pure, deepest, rounds=r.count).above(),) * 2
 
 
 @lru_cache(maxsize=256)

@@ -19,9 +19,7 @@ import numpy as np
 
 from shuffledp.accounting.bounds.blanket import blanket, dataset_curve
 from shuffledp.accounting.bounds.swap import swap
-from shuffledp.accounting.bounds.theorem import Bound
 from shuffledp.accounting.bounds.tightest import Tightest
-from shuffledp.accounting.curves import Curve
 from shuffledp.accounting.curves.ends import Ends, PureEnd
 from shuffledp.accounting.curves.losses import Samples
 from shuffledp.accounting.randomizers import Channel, Randomizer
@@ -98,9 +96,10 @@ class Counter(ABC):
         """Counters, each so many times, that together guarantee no more than this one."""
         return [(self, 1)]
 
-    def guaranteed_losses(self) -> tuple[Losses, Losses]:
-        """Losses above every data set's, before the change against after, and conversely."""
-        losses = _guaranteed(self.rising)
+    def guaranteed_losses(self, rounds: int = 1) -> tuple[Losses, Losses]:
+        """Losses above every data set's, before the change against after, and conversely; about
+        as exact as so many ``rounds`` need."""
+        losses = _guaranteed(self.rising, rounds)
         return losses[::-1] if self.falls else losses
 
     def leaked_losses(self) -> tuple[Losses, Losses]:
@@ -116,7 +115,7 @@ class Counter(ABC):
 
 
 @lru_cache(maxsize=64)
-def _guaranteed(counter: Counter) -> tuple[Losses, Losses]:
+def _guaranteed(counter: Counter, rounds: int) -> tuple[Losses, Losses]:
     end = PureEnd(counter.pure)
     samples = Samples.take(
         lambda epsilons: counter.bounded(np.array(epsilons)),
@@ -124,6 +123,7 @@ def _guaranteed(counter: Counter) -> tuple[Losses, Losses]:
         _DEEPEST if end.reached else _REVEALING,
         between=_BETWEEN,
         upper=True,
+        rounds=rounds,
     )
     return samples.above(), samples.swapped().above()
 
@@ -155,13 +155,16 @@ class NoisyCounter(Counter):
     def worst(self, epsilons: Array) -> tuple[Ends, Ends]:
         return self.one(epsilons)
 
+    def bounded(self, epsilons: Array) -> tuple[Ends, Ends]:
+        return self._pair.above(epsilons)
+
     def one(self, epsilons: Array) -> tuple[Ends, Ends]:
         return self._pair.deltas(epsilons)
 
-    def guaranteed_losses(self) -> tuple[Losses, Losses]:
+    def guaranteed_losses(self, rounds: int = 1) -> tuple[Losses, Losses]:
         """Of the pair itself, if it is one of few outcomes."""
         if self._pair.size > _OUTCOMES:
-            return super().guaranteed_losses()
+            return super().guaranteed_losses(rounds)
         return self._pair.losses(self.falls)[1], self._pair.losses(not self.falls)[1]
 
     def leaked_losses(self) -> tuple[Losses, Losses]:
@@ -222,13 +225,13 @@ class SplitCounter(Counter):
         pure = self._sum.pure
         return np.array([0.0, *_EARLIER, *([pure] if pure < _LARGEST else [])])
 
-    def guaranteed_losses(self) -> tuple[Losses, Losses]:
+    def guaranteed_losses(self, rounds: int = 1) -> tuple[Losses, Losses]:
         """Those of the sum; what shares tell besides counts as revealing."""
         ends = self.worst(self._earlier)
         more = min(float(np.max([high for _, high in ends], axis=0).min()), 1.0)
         ahead, back = (
             replace(losses, revealing=min(up(losses.revealing + more, SUMS), 1.0))
-            for losses in replace(self._sum, falls=self.falls).guaranteed_losses()
+            for losses in replace(self._sum, falls=self.falls).guaranteed_losses(rounds)
         )
         return ahead, back
 
@@ -305,7 +308,7 @@ class BitCounter(Counter):
             )
             return ends, ends
         pairs = _cell_pairs(self.bits, self.others)
-        return _largest([pair.deltas(epsilons) for pair, _ in pairs])
+        return _largest([pair.above(epsilons) for pair, _ in pairs])
 
     @property
     def _wide(self) -> bool:
@@ -381,13 +384,13 @@ def cells(bits: Bits, others: int) -> list[tuple[int, int]]:
 def shuffled_bounds(randomizer: Randomizer, n: int, epsilons: Array) -> Array:
     """The larger direction for shuffled reports, which tell no less than their sum, or than the
     same reports among dummies."""
-    known = Tightest.about([swap, blanket], randomizer, n)
+    return _shuffled(randomizer, n).lowest(epsilons.tolist())
 
-    def most(_: Bound[Curve], curve: Curve) -> Array:
-        forward, reverse = curve.sampled(epsilons.tolist())
-        return np.maximum(forward[1], reverse[1])
 
-    return np.asarray(np.min(list(known.answers(most)), axis=0))
+@lru_cache(maxsize=64)
+def _shuffled(randomizer: Randomizer, n: int) -> Tightest:
+    """What is known of them, which remembers what it was asked."""
+    return Tightest.about([swap, blanket], randomizer, n)
 
 
 @dataclass(frozen=True)
@@ -463,12 +466,12 @@ class ThresholdCounter(Counter):
 
     def bounded(self, epsilons: Array) -> tuple[Ends, Ends]:
         runs = self._runs()[0]
-        return self._above([self._pair(*run).deltas(epsilons) for run in runs], epsilons)
+        return self._above([self._pair(*run).above(epsilons) for run in runs], epsilons)
 
     def _above(self, runs: list[tuple[Ends, Ends]], epsilons: Array) -> tuple[Ends, Ends]:
         """The largest of the runs, and of more holders, where the threshold hardly matters."""
         beyond = self._runs()[1]
-        plain = [] if beyond is None else [_plain_pair(self.rate, beyond).deltas(epsilons)]
+        plain = [] if beyond is None else [_plain_pair(self.rate, beyond).above(epsilons)]
         return _largest([_never(epsilons), *runs, *plain])
 
     def leakiest(self) -> ThresholdCounter:

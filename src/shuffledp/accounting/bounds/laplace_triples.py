@@ -45,7 +45,7 @@ class Triples:
         return [slice(at, at + size) for at in range(0, rows, size)]
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def triples(rate: float, near: float, far: float) -> Triples:
     """The lines for victim's values at a distance in [near, far]: the first at 0, the second right
     of it."""

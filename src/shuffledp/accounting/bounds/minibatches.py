@@ -115,7 +115,7 @@ class ShuffledBatches(Counter):
         gains = down(power, SUMS) - math.exp(epsilon) * up(size, SUMS)
         return max(float(gains.max()), 0.0)
 
-    def guaranteed_losses(self) -> tuple[Losses, Losses]:
+    def guaranteed_losses(self, rounds: int = 1) -> tuple[Losses, Losses]:
         samples = _known_order(self)
         return samples.above(), samples.above()
 

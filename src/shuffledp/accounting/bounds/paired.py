@@ -43,6 +43,9 @@ class PairedCounter(Counter):
     def worst(self, epsilons: Array) -> tuple[Ends, Ends]:
         return self.one(epsilons)
 
+    def bounded(self, epsilons: Array) -> tuple[Ends, Ends]:
+        return _both_numbers(self.noise, self.pairs).above(epsilons)
+
     def one(self, epsilons: Array) -> tuple[Ends, Ends]:
         return _both_numbers(self.noise, self.pairs).deltas(epsilons)
 

@@ -63,7 +63,7 @@ _STEP, _REACH = 0.01, 12.0
 """Cells of t, and how far, in deviations of the sum."""
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _swap_law(rate: float, distance: float, step: float) -> OtherLaw:
     """rho / r where the two are so far apart, spread within cells and steps: as wide as it gets."""
     count = max(64, math.ceil(2.0 * rate * distance / 0.02))
@@ -135,6 +135,7 @@ def many_enough(eps0: float, check_in: float, n: int) -> bool:
     return n * check_in >= _LEAST_USERS * max(math.exp(1.5 * eps0) / 12.5, 1.0)
 
 
+@lru_cache(maxsize=2048)
 def laplace_delta(
     rate: float,
     check_in: float,
@@ -550,7 +551,6 @@ def swap_laplace(noise: _Noise, n: int) -> Curve:
         condition = f"n times the check-in >= {_LEAST_USERS} and 8 exp(1.5 eps0)"
         raise RegimeError(condition, f"{n} users, eps0 = {noise.eps0:g}")
 
-    @lru_cache(maxsize=256)
     def delta(epsilon: float) -> float:
         return laplace_delta(noise.eps0, noise.rate, n, epsilon, noise.step, noise.classes)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count, islice
 from typing import Any, TypeVar
+
+import numpy as np
 
 from shuffledp.accounting.bounds.theorem import Bound
 from shuffledp.accounting.curves import Curve
@@ -12,6 +15,7 @@ from shuffledp.accounting.randomizers import Randomizer
 from shuffledp.errors import ConversionError, RegimeError
 from shuffledp.labels import Value
 from shuffledp.numerics.enclosure import FINE, Enclosure
+from shuffledp.numerics.rounding import Array
 
 SILENT = (RegimeError, ConversionError)
 """What a bound raises that has no answer here; another may have one."""
@@ -22,6 +26,8 @@ _NOTHING = 1e-40
 """Where all curves are below, none is better."""
 _CLOSE = 5e-4
 """Ends so near each other, relatively, meet."""
+_SOME, _CLEARLY = 4, 1.005
+"""Every such point is enough to see that one bound is this many times another."""
 _T = TypeVar("_T")
 
 
@@ -41,6 +47,7 @@ class Tightest(Curve):
         self._reached: list[Bound[Curve]] = []
         self._make = make
         self._curves: dict[str, Curve] = {}
+        self._start: dict[str, float] = {}
 
     @classmethod
     def about(cls, bounds: Iterable[Bound[Curve]], randomizer: Randomizer, n: int) -> Tightest:
@@ -171,6 +178,40 @@ class Tightest(Curve):
             pass
         return [pick(column) for column in zip(*rows, strict=True)]
 
+    def lowest(self, epsilons: list[float], bounds: Iterable[Bound[Curve]] | None = None) -> Array:
+        """The least of the upper ends of both directions, of all bounds or of these.
+
+        Begins with the bound that is lowest at 0; one that is clearly above it at some points is
+        not asked at those between.
+        """
+        best: Array | None = None
+        some = sorted({*range(_SOME - 1, len(epsilons), _SOME), len(epsilons) - 1})
+
+        def ask(bound: Bound[Curve], curve: Curve) -> None:
+            nonlocal best
+            if best is not None and len(some) < len(epsilons):
+                looked = _upper_ends(curve, [epsilons[i] for i in some])
+                if (looked > _CLEARLY * best[some]).all():
+                    return
+            found = _upper_ends(curve, epsilons)
+            best = found if best is None else np.minimum(best, found)
+
+        asked = sorted(self if bounds is None else bounds, key=self._at_zero)
+        for _ in self.answers(ask, asked):
+            pass
+        assert best is not None
+        return best
+
+    def _at_zero(self, bound: Bound[Curve]) -> float:
+        """Its upper end at epsilon = 0."""
+        if bound.theorem.id not in self._start:
+            try:
+                start = float(_upper_ends(self._curve(bound), [0.0])[0])
+            except SILENT:
+                start = math.inf
+            self._start[bound.theorem.id] = start
+        return self._start[bound.theorem.id]
+
     def useful(self, beyond: tuple[float, ...] = ()) -> Sequence[Bound[Curve]]:
         """The tightest in delta somewhere, with and without dear ones, and those with no delta.
 
@@ -232,6 +273,11 @@ class Tightest(Curve):
     def _pick(self, quantity: str) -> Callable[..., Any]:
         """Least loss of upper bounds, most of lower ones; a large trade-off is a small loss."""
         return max if next(iter(self)).leaks != (quantity == "tradeoff") else min
+
+
+def _upper_ends(curve: Curve, epsilons: list[float]) -> Array:
+    forward, reverse = curve.sampled(epsilons)
+    return np.maximum(forward[1], reverse[1])
 
 
 def meet(quantity: str, at: float, one: Value, other: Value) -> bool:

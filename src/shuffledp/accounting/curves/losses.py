@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +25,17 @@ _UNITS = np.concatenate(
     [np.arange(1, 31) * 0.1, 3.0 + np.arange(1, 21) * 0.15, 6.0 + np.arange(1, 21) * 0.3]
 )
 """Grid in standard deviations of a loss; beyond, it grows by a tenth."""
-_PARTS, OFTEN = (30, 50), (30, 50, 55, 60, 65)
+_PARTS, OFTEN = (3.0, 6.0), (3.0, 6.0, 7.5, 9.0, 10.5)
 """Where the grid may end early; more often where what lies beyond is left out."""
+_DEEP, _AROUND, _COARSER = 9.0, 1.5, 6.0
+"""At least how many deviations away a sum is as rare as 1e-15; how many deviations more of a round
+matter where it is one of many; how much coarser the grid gets beyond."""
+_THIN = 3e-3
+"""Share of its profile that a loss of three deviations has left at most, if hardly any is larger:
+a thousandth where they are normal."""
 _FAR = 200.0
+_FURTHER, _AT_ONCE = 8, 32
+"""Points asked for together beyond the grid: of counters, that are quick to ask for many, more."""
 _LARGEST_TILT = 700.0
 _NARROWEST = 1e-100
 """On a finer grid products of differences, which the hull is made of, underflow."""
@@ -55,35 +64,46 @@ class Samples:
         deepest: float = 1e-30,
         every: int = 1,
         between: int = 0,
-        parts: tuple[int, ...] = _PARTS,
+        parts: tuple[float, ...] = _PARTS,
         upper: bool = False,
+        rounds: int = 1,
     ) -> Samples:
         """Dense where the profile bends, until it falls below ``deepest`` or vanishes.
 
         ``every`` second point and the like will do where a profile is dear; where it is cheap, some
         more ``between`` two points join the losses more closely. ``parts``: where it may end; if
-        only ``upper`` ends matter, it ends where they fall no more.
+        only ``upper`` ends matter, it ends where they fall no more. Of many ``rounds`` together
+        large losses of one hardly matter: there the grid is coarser.
         """
         start = profiles([0.0])
         sd = max(_NARROWEST, *(2.5 * float(side[1][0]) for side in start))
         top, end = pure.epsilon, min(pure.epsilon, _FAR)
+        more = _AT_ONCE if upper else _FURTHER
         epsilons, found = [0.0], [start]
-        grids = [part[every - 1 :: every] for part in np.split(sd * _UNITS, parts)]
-        if between:
-            grids = [_filled(part, between) for part in grids]
-        inside = [[x for x in part.tolist() if x < down(end, SUMS)] for part in grids]
-        waiting = [part for part in inside if part]
+
+        def waits(units: Array) -> list[list[float]]:
+            cuts = np.searchsorted(units, np.array(parts) + 1e-9)
+            grids = [part[every - 1 :: every] for part in np.split(sd * units, cuts)]
+            if between:
+                ends = [0.0, *(float(part[-1]) for part in grids)]
+                grids = [_filled(*part, between) for part in zip(grids, ends, strict=False)]
+            inside = [[x for x in part.tolist() if x < down(end, SUMS)] for part in grids]
+            return [part for part in inside if part]
+
+        waiting = waits(_UNITS)
         farthest: list[float] = []
         while True:
             if waiting:
                 grid = waiting.pop(0)
             else:
-                far = epsilons[-1] * 1.1 ** np.arange(1, 9)
+                far = epsilons[-1] * 1.1 ** np.arange(1, more + 1)
                 grid = [x for x in far.tolist() if 0.0 < x < end * 0.99]
-                grid = grid if len(grid) == 8 else [*grid, end]
+                grid = grid if len(grid) == more else [*grid, end]
             found.append(profiles(grid))
             epsilons += grid
             least = [float(side[1][-1]) for side in found[-1]]
+            if rounds > 1 and len(found) == 2 and waiting and _thin(start, found[-1]):
+                waiting = waits(_of_many(rounds))[1:]
             if epsilons[-1] == end or max(least) <= deepest:
                 break
             flat = all(side[1][0] == low for side, low in zip(found[-1], least, strict=True))
@@ -161,9 +181,27 @@ class Samples:
         return low, np.minimum(high + 4.0 * _OUTWARD * x * steep, 1.0)
 
 
-def _filled(points: Array, between: int) -> Array:
+def _thin(start: tuple[Ends, Ends], found: tuple[Ends, Ends]) -> bool:
+    """Whether hardly any losses are larger than the last deviation of these."""
+    pairs = zip(start, found, strict=True)
+    return all(float(after[1][-1]) <= _THIN * float(before[1][0]) for before, after in pairs)
+
+
+@lru_cache(maxsize=64)
+def _of_many(rounds: int) -> Array:
+    """The grid with longer steps where the losses of one of so many rounds hardly matter."""
+    far, last = _DEEP / math.sqrt(rounds) + _AROUND, float(_UNITS[-1])
+    units = [x for x in _UNITS.tolist() if x <= max(far, _PARTS[0] + 1e-9)]
+    while units[-1] < last:
+        x = units[-1]
+        step = float(np.interp(x, _UNITS[1:], np.diff(_UNITS)))
+        units.append(min(x + step * min(math.exp(0.5 * max(x - far, 0.0)), _COARSER), last))
+    return np.array(units)
+
+
+def _filled(points: Array, before: float, between: int) -> Array:
     """The points, and so many more in each gap, the one before the first included."""
-    gaps = np.diff(points, prepend=2.0 * points[0] - points[1])
+    gaps = np.diff(points, prepend=max(2.0 * points[0] - points[1], before))
     shares = np.arange(between, -1.0, -1.0) / (between + 1.0)
     return np.asarray(points[:, None] - gaps[:, None] * shares).ravel()
 

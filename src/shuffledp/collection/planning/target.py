@@ -91,14 +91,21 @@ class Target:
             lambda mu: gaussian_delta(mu, self.epsilon) <= self.delta, 0.0, 1e6, share=1e-9
         ).good
 
+    @property
+    def about(self) -> float:
+        """About the budget that reports of few values may have."""
+        honest = max(self.n - self.colluders, 1)
+        return math.log1p(0.25 * honest * self.mu**2 / self.rounds)
+
+    @lru_cache(maxsize=256)  # noqa: B019  # targets are few, and small
     def unshuffled(self) -> float:
         """The largest pure budget of a report that needs no shuffler, all rounds together."""
         if self.rounds == 1:
             return self.epsilon
 
         def fits(epsilon: float) -> bool:
-            found = Rounds([(Stated(epsilon), self.rounds)]).guaranteed(delta=self.delta)
-            return found.value <= self.epsilon
+            together = Rounds([(Stated(epsilon), self.rounds)])
+            return together.guaranteed(epsilon=self.epsilon).value <= self.delta
 
         low, high = self.epsilon / self.rounds, self.epsilon
         return bisect(fits, low, high, share=_PRECISION).good
@@ -161,14 +168,21 @@ class Target:
 
         if (found := self._least_noise(build)) is not None:
             return found, device(build(found))
-        while excess(least) > 0.0:  # without a pure budget less may be needed
+        limit = self.likely(device(build(least)).randomizer) is not None
+        # much noise may take long to account for
+        far = limit and least < _MOST and likely(least) < 0.0
+        while not far and excess(least) > 0.0:  # without a pure budget less may be needed
             least *= 0.5
         if least >= _MOST:
             return least, device(build(least))
         near = math.log1p(-NEAR / math.log(self.delta))
-        if self.likely(device(build(least)).randomizer) is not None:
+        if limit:
             share = _PRECISION if self.rounds > 1 else 0.1 * _PRECISION
-            found = foreseen(excess, likely, least, _MOST, share=share, near=near).good
+            found = foreseen(
+                excess, likely, least, _MOST, share=share, near=near, start=self.about
+            ).good
+            while excess(found) > 0.0:  # the limit misled about the least
+                found *= 0.5
         else:
             high, low = grown(lambda x: excess(x) > 0.0, 2.0 * least, least, most=_MOST)
             if low < _EDGE < high and math.isinf(build(_EDGE).eps0) and excess(_EDGE) <= 0.0:
