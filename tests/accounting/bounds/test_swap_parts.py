@@ -66,6 +66,22 @@ def test_moved_gains_are_the_largest_in_the_window(low: float, high: float) -> N
         assert found.decays[i, :k] == pytest.approx(x.swap, rel=1e-12, abs=0.0)
 
 
+def test_no_users_are_forgotten() -> None:
+    """Each class of others has a column of its own, and laws."""
+    pair = any_randomizer(1.0).drawn(0.25)
+    places = swap._places(pair, (5, 15))
+    slots = [kind.slot for kinds in pair.arrivals for kind in kinds]
+    for slot, users in zip(slots, places.users, strict=True):
+        assert sorted(users[users > 0.0]) == [5.0 - (slot == 0), 15.0 - (slot == 1)]
+    assert (places.users > 0.0).sum(axis=0).tolist() == [1] * len(places.starts)
+    some = tuple(
+        tuple(replace(kind, partners=kind.partners[:-1]) for kind in kinds)
+        for kinds in pair.arrivals
+    )
+    with pytest.raises(ValueError, match="class 1 without a law"):
+        swap._places(replace(pair, arrivals=some), (5, 15))
+
+
 def test_gains_are_rounded_up() -> None:
     rng = np.random.default_rng(1)
     first, second = rng.uniform(0.1, 5.0, (2, 200))

@@ -494,9 +494,12 @@ def _places(pair: Swap, counts: tuple[int, ...]) -> _Places:
     for number, (_, kind) in enumerate(kinds):
         for k, count in enumerate(_without(counts, kind.slot)):
             if count:
+                partners = [partner for partner in kind.partners if classes[partner[0]] == k]
+                if not partners:
+                    raise ValueError(f"users of class {k} without a law")
                 starts.append(len(rows))
                 users.append((number, count))
-                rows += [partner for partner in kind.partners if classes[partner[0]] == k]
+                rows += partners
     matrix = np.zeros((len(kinds), len(users)))
     for column, (number, count) in enumerate(users):
         matrix[number, column] = count
