@@ -203,6 +203,7 @@ class SeveralLaws:
         decay = noise[:, None] * places**2
         lack = self._modulus(p, centred, cells.rows(owner)) * np.exp(-decay) + np.expm1(-decay)
         lack += 3.0 * slope[:, None] * places + roundings(8.0) * np.abs(lack)
+        lack[:, cells.head :] += 3.0 * relative[:, None]
         rise = (variance + noise)[:, None] * np.diff(places) ** 2 / 4.0
         left, right = _shares(lack, rise, m[owner, None])
         level = np.exp(_ends(self._largest(left), self._largest(right), users))
@@ -243,10 +244,16 @@ def _even_moduli(p: Array, centred: Array, cells: Cells) -> Array:
     few = math.isqrt(count - 1) + 1
     places = cells.edges[:, cells.head, None] + np.arange(-(-count // few)) * (few * step)
     steps = np.arange(few) * step
-    far, near = (np.exp(1j * (centred[:, :, None] * x[:, None, :])) for x in (places, steps))
-    mean = np.einsum("xva,xvb->xab", p[:, :, None] * far, near)
-    square = (mean.real**2 + mean.imag**2).reshape(len(p), -1)[:, :count]
-    found: Array = square - 1.0 + roundings(4.0 * (40.0 + p.shape[1]))
+    found = np.empty((len(p), count))
+    block = max(_BLOCK // (p.shape[1] * 2 * few), 1)
+    for rows in (slice(i, i + block) for i in range(0, len(p), block)):
+        far, near = (
+            np.exp(1j * (centred[rows, :, None] * x[rows, None, :])) for x in (places, steps)
+        )
+        mean = np.einsum("xva,xvb->xab", p[rows, :, None] * far, near)
+        square = mean.real**2 + mean.imag**2
+        found[rows] = square.reshape(len(square), -1)[:, :count] - 1.0
+    found += roundings(4.0 * (40.0 + p.shape[1]))
     return found
 
 
@@ -340,7 +347,7 @@ def _edges(
     else:
         count = int(np.searchsorted(free, last)) + 1
         head = count - 2
-        widest = float(free[head + 1] - free[head]) * (1.0 + 1e-9)
+        widest = float(free[head + 1] - free[head])
     return free[: head + 1] / sd, widest / sd, count, smooth * sd
 
 

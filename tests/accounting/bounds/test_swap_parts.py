@@ -49,7 +49,7 @@ def test_moved_gains_are_the_largest_in_the_window(low: float, high: float) -> N
     values = [rng.normal(size=x.mass.size) for x in pair.laws]
     partners = tuple((i, 0.4, 2.5) for i in range(len(pair.laws)))
     kind = Arrival(np.ones(1), np.ones(1), np.ones(1), partners)
-    places = swap._places(replace(pair, arrivals=((kind,),)), (100,))
+    (places,) = swap._places(replace(pair, arrivals=((kind,),)), (100,))
     assert places.starts == (0,)
     assert places.users.tolist() == [[99.0]]
     found = swap._moved_laws(pair, places, padded(values), (low, high))
@@ -69,7 +69,7 @@ def test_moved_gains_are_the_largest_in_the_window(low: float, high: float) -> N
 def test_no_users_are_forgotten() -> None:
     """Each class of others has a column of its own, and laws."""
     pair = any_randomizer(1.0).drawn(0.25)
-    places = swap._places(pair, (5, 15))
+    (places,) = swap._places(pair, (5, 15))
     slots = [kind.slot for kinds in pair.arrivals for kind in kinds]
     for slot, users in zip(slots, places.users, strict=True):
         assert sorted(users[users > 0.0]) == [5.0 - (slot == 0), 15.0 - (slot == 1)]
@@ -80,6 +80,17 @@ def test_no_users_are_forgotten() -> None:
     )
     with pytest.raises(ValueError, match="class 1 without a law"):
         swap._places(replace(pair, arrivals=some), (5, 15))
+
+
+def test_kinds_taken_at_once_are_those_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    (pair,) = Channel([[0.7, 0.2, 0.1], [0.2, 0.2, 0.6]]).swaps()[:1]
+    together = swap.swap_delta(pair, (50,), 0.1, 2e-3)
+    monkeypatch.setattr(swap, "_ENTRIES", 1)
+    swap._places.cache_clear()
+    assert len(swap._places(pair, (50,))) == 3
+    apart = swap.swap_delta(pair, (50,), 0.1, 2e-3)
+    swap._places.cache_clear()
+    assert apart == pytest.approx(together, rel=1e-3, abs=0.0)
 
 
 def test_gains_are_rounded_up() -> None:

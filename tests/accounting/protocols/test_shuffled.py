@@ -2,11 +2,27 @@
 
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pytest
 
-from shuffledp import LDP, Direction, Interval, Shuffled, Status, Value
+from shuffledp import (
+    KRR,
+    LDP,
+    Channel,
+    CheckIn,
+    Direction,
+    Interval,
+    Rounds,
+    Shuffled,
+    Stated,
+    Status,
+    Value,
+)
 from shuffledp.accounting.bounds import all_bounds, get_theorem
+from shuffledp.accounting.protocols.base import told
+from shuffledp.accounting.randomizers import Randomizer, VictimPair
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +149,39 @@ def test_approximate_delta_falls_with_epsilon(theorem: str) -> None:
 def test_whole_floats_count(protocol) -> None:
     assert Shuffled(LDP(2), n=1e5) == protocol
     assert isinstance(Shuffled(LDP(2), n=1e5).n, int)
+
+
+class _Changing(Randomizer):
+    """Somebody's own, equal to itself whatever it is now."""
+
+    eps0 = 1.0
+
+    def blankets(self) -> list[VictimPair]:
+        return KRR(2, eps0=self.eps0).blankets()
+
+    def datasets(self, points: Sequence[float] = ()) -> list[VictimPair]:
+        return KRR(2, eps0=self.eps0).datasets(points)
+
+
+@dataclass
+class _Unhashable(_Changing):
+    """Equal to others by value."""
+
+
+@pytest.mark.parametrize("kind", [_Changing, _Unhashable])
+def test_no_answer_is_kept_of_what_may_change(kind: type[_Changing]) -> None:
+    randomizer = kind()
+    protocol = Shuffled(randomizer, 100)
+    before = protocol.epsilon(1e-6), protocol.guaranteed(delta=1e-6)
+    randomizer.eps0 = 2.0
+    after = protocol.epsilon(1e-6), protocol.guaranteed(delta=1e-6)
+    assert before[0].upper < after[0].lower
+    assert before[1].value < after[1].value
+
+
+def test_an_answer_is_kept_only_of_what_its_fields_say_in_full() -> None:
+    assert told(Shuffled(KRR(4, eps0=1.0), 100, colluders=3))
+    assert told(Rounds([(Shuffled(LDP(1.0), 100), 2), Stated(0.1)]))
+    assert not told(Shuffled(Channel([[0.5, 0.5], [0.4, 0.6]]), 100))
+    assert not told(Shuffled(_Changing(), 100))
+    assert not told(Shuffled(CheckIn(_Changing(), 0.5), 100))

@@ -37,8 +37,6 @@ _LEAST_RATE = 1e-150
 """Of check-in: with it no mass underflows."""
 _HALVES = 2, 80
 """Range of delta0 tried, in half powers of ten below 1/n."""
-_BESIDE = 0.15
-"""Epsilons so near each other, relatively, have nearly the same best delta0."""
 
 
 @dataclass(frozen=True)
@@ -125,29 +123,17 @@ def _approximate_profile(pair: GaussianPair) -> Profile:
             return _checked_in(local, delta0, pair.n, pair.check_in)
         return stronger_approximate.curve(LDP(local, delta0), pair.reports).enclose
 
-    before: list[tuple[float, int]] = []
-    """The last epsilon, and the best one there."""
-
     def profile(epsilon: float, width: float) -> Enclosure:
         @cache
         def value(halves: int) -> float:
             return taken_as(halves)(epsilon, width).upper
 
-        low, high = _HALVES  # falls, then rises
-        last, best = before[0] if before else (0.0, low)
-        if abs(epsilon - last) <= _BESIDE * epsilon and value(best) < 1.0:
-            beside: int | None = None
-            while beside != best:
-                best = best if beside is None else beside
-                around = range(max(best - 2, low), min(best + 2, high) + 1)
-                beside = min(around, key=lambda x: (value(x), x != best))
-        else:
-            while high - low > 2:
-                left, right = low + (high - low) // 3, high - (high - low) // 3
-                low, high = (low, right) if value(left) <= value(right) < 1.0 else (left, high)
-            best = min(range(low, high + 1), key=value)
-        before[:] = [(epsilon, best)]
-        return Enclosure(value(best), value(best))
+        low, high = _HALVES
+        while high - low > 2:  # falls, then rises
+            left, right = low + (high - low) // 3, high - (high - low) // 3
+            low, high = (low, right) if value(left) <= value(right) < 1.0 else (left, high)
+        best = min(value(halves) for halves in range(low, high + 1))
+        return Enclosure(best, best)
 
     return profile
 

@@ -31,7 +31,7 @@ from shuffledp.accounting.curves.gdp import gaussian_log_delta, gaussian_start
 from shuffledp.accounting.curves.losses import Samples, renyi_above
 from shuffledp.accounting.randomizers import KRR, LDP, CheckIn, Randomizer
 from shuffledp.accounting.randomizers.staircases import staircases
-from shuffledp.accounting.randomizers.swaps import OtherLaw, Swap, padded
+from shuffledp.accounting.randomizers.swaps import Arrival, OtherLaw, Swap, padded
 from shuffledp.errors import RegimeError
 from shuffledp.labels import Direction, Status, Theorem
 from shuffledp.numerics.composed_losses import Losses
@@ -49,6 +49,8 @@ _MERGED = 2e-3
 _WINDOW_CELL = 1e-4
 _MOST_CELLS = 50_000
 _TILTS = np.geomspace(0.3, 3.0, 9)
+_ENTRIES = 1 << 20
+"""Of a table of laws, about as many are taken at once."""
 _SLACK = 1e-11
 """Relative: covers the roundings of sums of positive terms here."""
 
@@ -436,19 +438,20 @@ def _inside_window(
     pair: Swap, counts: tuple[int, ...], e: float, low: float, high: float, width: float
 ) -> float:
     """E[(sum of W)+ / T] for T in [low, high], over the worst law of what arrives."""
-    factors, rates = exponentials(low, high)
-    places, precision = _places(pair, counts), pair.precision
-    values = gain(pair.table.first, pair.table.second, e, precision)
-    laws = _moved_laws(pair, places, values, (low, high))
-    own, theta = gain(places.first, places.second, e, precision), None
-    total = np.zeros_like(places.weights)
-    for factor, rate in zip(factors.tolist(), rates.tolist(), strict=True):
-        sums = Sums(places.users, np.full_like(total, rate), own, places.mass)
-        logs, theta = laws.log_excesses(sums, width, theta)
-        logs += math.log(factor) - down(rate * places.weights, roundings(4.0))
-        total += np.exp(np.minimum(logs, 600.0))
-    worst = float(np.bincount(places.arrival, weights=total).max())
-    return worst * (1.0 + precision + _SLACK) if worst >= 0.0 else math.inf
+    values = gain(pair.table.first, pair.table.second, e, pair.precision)
+    total, mixture = np.zeros(len(pair.arrivals)), exponentials(low, high)
+    for places in _places(pair, counts):
+        laws = _moved_laws(pair, places, values, (low, high))
+        own, theta = gain(places.first, places.second, e, pair.precision), None
+        for factor, rate in zip(*(x.tolist() for x in mixture), strict=True):
+            rates = np.full_like(places.weights, rate)
+            logs, theta = laws.log_excesses(
+                Sums(places.users, rates, own, places.mass), width, theta
+            )
+            logs += math.log(factor) - down(rates * places.weights, roundings(4.0))
+            np.add.at(total, places.arrival, np.exp(np.minimum(logs, 600.0)))
+    worst = float(total.max())
+    return worst * (1.0 + pair.precision + _SLACK) if worst >= 0.0 else math.inf
 
 
 def _moved_laws(
@@ -485,9 +488,17 @@ class _Places:
 
 
 @lru_cache(maxsize=64)
-def _places(pair: Swap, counts: tuple[int, ...]) -> _Places:
-    classes = pair.classes or (0,) * len(pair.laws)
+def _places(pair: Swap, counts: tuple[int, ...]) -> list[_Places]:
+    """As many kinds at once as are not too large together."""
     kinds = [(at, kind) for at, kinds in enumerate(pair.arrivals) for kind in kinds]
+    each = sum(len(kind.partners) for _, kind in kinds) * pair.table.mass.shape[1]
+    parts = min(max(-(-each // _ENTRIES), 1), len(kinds))
+    size = -(-len(kinds) // parts)
+    return [_of_kinds(pair, counts, kinds[i : i + size]) for i in range(0, len(kinds), size)]
+
+
+def _of_kinds(pair: Swap, counts: tuple[int, ...], kinds: Sequence[tuple[int, Arrival]]) -> _Places:
+    classes = pair.classes or (0,) * len(pair.laws)
     rows: list[tuple[int, float, float]] = []
     starts: list[int] = []
     users: list[tuple[int, int]] = []

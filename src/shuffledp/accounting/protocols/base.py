@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from functools import partial
+from operator import attrgetter
 
 from shuffledp import checks
 from shuffledp.accounting.bounds import Bound
@@ -98,10 +101,12 @@ class BoundedProtocol(Drawn, Protocol):
     def ask(self, **question: float) -> Interval:
         """One of delta=, epsilon=, order=, alpha=;
         the best proven bound and the best lower bound."""
-        return _answer(self, *asked(question))
+        answer = _KEPT_ANSWER if told(self) else _answer
+        return answer(self, *asked(question))
 
     def guaranteed(self, *, expected: float | None = None, **question: float) -> Value:
-        return _guarantee(self, *asked(question), expected)
+        guarantee = _KEPT_GUARANTEE if told(self) else _guarantee
+        return guarantee(self, *asked(question), expected)
 
     def _ends(self, quantity: str, at: float, expected: float | None = None) -> Iterator[Value]:
         """The guaranteed end, then the leaked one; no dear bound is asked where they meet."""
@@ -166,15 +171,29 @@ class BoundedProtocol(Drawn, Protocol):
         return sorted(answers, key=lambda answer: answer.value), reasons
 
 
-@kept
+def told(described: object) -> bool:
+    """Whether what stands in its fields says all: numbers and words, in classes of this package."""
+    if isinstance(described, tuple):
+        parts: Iterable[object] = described
+    elif not is_dataclass(described):
+        return described is None or isinstance(described, float | int | str)
+    elif not type(described).__module__.startswith("shuffledp."):
+        return False
+    else:
+        parts = map(partial(getattr, described), map(attrgetter("name"), fields(described)))
+    return all(map(told, parts))
+
+
 def _answer(protocol: BoundedProtocol, given: str, value: float) -> Interval:
     with answering(protocol, {given: value}):
         return Interval.of(QUESTIONS[given], *protocol._ends(QUESTIONS[given], value))
 
 
-@kept
 def _guarantee(
     protocol: BoundedProtocol, given: str, value: float, expected: float | None
 ) -> Value:
     with answering(protocol, {given: value}):
         return next(protocol._ends(QUESTIONS[given], value, expected))
+
+
+_KEPT_ANSWER, _KEPT_GUARANTEE = kept(_answer), kept(_guarantee)
