@@ -21,7 +21,7 @@ from shuffledp import (
     Value,
 )
 from shuffledp.accounting.bounds import all_bounds, get_theorem
-from shuffledp.accounting.protocols.base import told
+from shuffledp.accounting.protocols.base import described_in_full
 from shuffledp.accounting.randomizers import Randomizer, VictimPair
 
 
@@ -180,8 +180,8 @@ def test_no_answer_is_kept_of_what_may_change(kind: type[_Changing]) -> None:
 
 
 def test_an_answer_is_kept_only_of_what_its_fields_say_in_full() -> None:
-    assert told(Shuffled(KRR(4, eps0=1.0), 100, colluders=3))
-    assert told(Rounds([(Shuffled(LDP(1.0), 100), 2), Stated(0.1)]))
-    assert not told(Shuffled(Channel([[0.5, 0.5], [0.4, 0.6]]), 100))
-    assert not told(Shuffled(_Changing(), 100))
-    assert not told(Shuffled(CheckIn(_Changing(), 0.5), 100))
+    assert described_in_full(Shuffled(KRR(4, eps0=1.0), 100, colluders=3))
+    assert described_in_full(Rounds([(Shuffled(LDP(1.0), 100), 2), Stated(0.1)]))
+    assert not described_in_full(Shuffled(Channel([[0.5, 0.5], [0.4, 0.6]]), 100))
+    assert not described_in_full(Shuffled(_Changing(), 100))
+    assert not described_in_full(Shuffled(CheckIn(_Changing(), 0.5), 100))

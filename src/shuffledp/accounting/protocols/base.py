@@ -101,11 +101,11 @@ class BoundedProtocol(Drawn, Protocol):
     def ask(self, **question: float) -> Interval:
         """One of delta=, epsilon=, order=, alpha=;
         the best proven bound and the best lower bound."""
-        answer = _KEPT_ANSWER if told(self) else _answer
+        answer = _KEPT_ANSWER if described_in_full(self) else _answer
         return answer(self, *asked(question))
 
     def guaranteed(self, *, expected: float | None = None, **question: float) -> Value:
-        guarantee = _KEPT_GUARANTEE if told(self) else _guarantee
+        guarantee = _KEPT_GUARANTEE if described_in_full(self) else _guarantee
         return guarantee(self, *asked(question), expected)
 
     def _ends(self, quantity: str, at: float, expected: float | None = None) -> Iterator[Value]:
@@ -171,7 +171,7 @@ class BoundedProtocol(Drawn, Protocol):
         return sorted(answers, key=lambda answer: answer.value), reasons
 
 
-def told(described: object) -> bool:
+def described_in_full(described: object) -> bool:
     """Whether what stands in its fields says all: numbers and words, in classes of this package."""
     if isinstance(described, tuple):
         parts: Iterable[object] = described
@@ -181,7 +181,7 @@ def told(described: object) -> bool:
         return False
     else:
         parts = map(partial(getattr, described), map(attrgetter("name"), fields(described)))
-    return all(map(told, parts))
+    return all(map(described_in_full, parts))
 
 
 def _answer(protocol: BoundedProtocol, given: str, value: float) -> Interval:
